@@ -15,15 +15,18 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from annotation.crowd import factory
 from annotation.simulation.schema import make_database
 from tests.support import examples  # noqa: F401 - registers the profiles
-from tests.worlds.mturk import BALANCE_CENTS, MTurk
+from tests.worlds.account import BALANCE_CENTS, Account
+from tests.worlds.memory_crowd import MemoryMTurk, open_mturk
+from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage, fill_database, packed_campaign
 
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 SetStage = Callable[..., Stage]
-StartMTurk = Callable[..., MTurk]
+StartMTurk = Callable[..., Account]
 
 
 def pytest_collection_finish() -> None:
@@ -131,8 +134,27 @@ def mturk_ports() -> list[int]:
 
 
 @pytest.fixture
-def start_mturk(tmp_path: Path, mturk_ports: list[int]) -> Iterator[StartMTurk]:
-    """Starts an emulator of its own account."""
+def start_mturk(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[StartMTurk]:
+    """Starts an account of its own: in memory, or the real emulator of a test marked `wire`."""
+    if request.node.get_closest_marker("wire"):
+        yield request.getfixturevalue("start_emulator")
+        return
+    monkeypatch.setattr(factory, "MTurkCrowd", open_mturk)
+    running: list[Account] = []
+
+    def start(balance_cents: int = BALANCE_CENTS) -> Account:
+        running.append(MemoryMTurk(balance_cents=balance_cents))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def start_emulator(tmp_path: Path, mturk_ports: list[int]) -> Iterator[StartMTurk]:
     running: list[MTurk] = []
 
     def start(balance_cents: int = BALANCE_CENTS) -> MTurk:
@@ -149,8 +171,8 @@ def start_mturk(tmp_path: Path, mturk_ports: list[int]) -> Iterator[StartMTurk]:
 
 
 @pytest.fixture
-def mturk(start_mturk: StartMTurk, settings: Settings) -> MTurk:
-    """The emulator that the settings name as the crowd."""
+def mturk(start_mturk: StartMTurk, settings: Settings) -> Account:
+    """The account that the settings name as the crowd."""
     running = start_mturk()
     settings.MTURK_ENDPOINT = running.url
     return running
@@ -164,7 +186,7 @@ def small_database(db: None, tmp_path: Path, settings: Settings) -> None:
 
 
 @pytest.fixture
-def set_stage(small_database: None, mturk: MTurk, tmp_path: Path) -> SetStage:
+def set_stage(small_database: None, mturk: Account, tmp_path: Path) -> SetStage:
     """Packs a campaign of five HITs whose policy differs from the small one by what is given."""
 
     def make(name: str = "faq", **policy: object) -> Stage:

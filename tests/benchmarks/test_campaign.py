@@ -10,13 +10,15 @@ from benchmarks import folders
 from benchmarks.campaign import inputs, record, size, steps
 from benchmarks.campaign.calls import Both
 from tests.benchmarks.sqlite_copy import insert
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
+
+pytestmark = pytest.mark.wire
 
 SHARE, LESS = 0.001, 0.0003  # of the paper's size: 450 triplets, 150
 
 
 @pytest.fixture
-def on_sqlite(mturk: MTurk, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+def on_sqlite(mturk: Account, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     settings.DATA_DIR = folders.fresh("paper")
     settings.INDEX_DIR = settings.DATA_DIR / "index"
     for module in (inputs, record):

@@ -10,6 +10,8 @@ from benchmarks import folders, main_job
 from tests.conftest import StartMTurk
 from tests.support.stack import StackHere
 
+pytestmark = pytest.mark.wire
+
 
 @pytest.mark.django_db(transaction=True)
 def test_each_step_is_measured_and_kept(

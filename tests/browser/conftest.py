@@ -15,7 +15,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from demo.processes import ROOT
 from tests.browser.eye import PATIENCE_MS, WCAG, Eye
-from tests.worlds.mturk import MTurk
+from tests.conftest import StartMTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, packed_campaign
 from tests.worlds.team import Team, make_team
 
@@ -58,7 +59,7 @@ def framed(
     live_server: LiveServer,
     settings: Settings,
     small_database: None,
-    mturk: MTurk,
+    mturk: Account,
     tmp_path: Path,
 ) -> Stage:
     """One published HIT whose page the live server serves; ada is registered at the emulator."""
@@ -112,3 +113,9 @@ def sign_in(page: Page, url: str, user: User | str = "ada") -> None:
     client.force_login(user)
     value = client.cookies["sessionid"].value
     page.context.add_cookies([{"name": "sessionid", "value": value, "url": url}])
+
+
+@pytest.fixture
+def start_mturk(start_emulator: StartMTurk) -> StartMTurk:
+    """A browser goes to its pages."""
+    return start_emulator

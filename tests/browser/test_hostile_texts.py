@@ -18,10 +18,10 @@ from annotation.models import Campaign, ExpertLabel
 from annotation.pipeline.gold.adjudicate import What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from tests.browser.eye import PATIENCE_MS
+from tests.worlds.account import Account
 from tests.worlds.hostile import HOST, MARK
 from tests.worlds.hostile_campaign import HITS, QUALIFICATION, TEXTS, hostile_campaign
 from tests.worlds.hostile_work import hostile_team, judge, label_all
-from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage
 from tests.worlds.team import OWNER, Team
 
@@ -80,7 +80,7 @@ def campaign_folder(tmp_path: Path, settings: Settings, live_server: LiveServer)
 
 
 def test_no_text_of_a_hit_runs_in_the_crowds_frame(
-    watched: tuple[Page, Watch], campaign_folder: Path, mturk: MTurk
+    watched: tuple[Page, Watch], campaign_folder: Path, mturk: Account
 ) -> None:
     page, watch = watched
     stage = Stage(hostile_campaign(campaign_folder), mturk)

@@ -10,7 +10,7 @@ from tests.conftest import SetStage
 from tests.support.examples import cases
 from tests.worlds.small_campaign import Stage
 
-pytestmark = [pytest.mark.django_db, pytest.mark.hypothesis]
+pytestmark = [pytest.mark.django_db, pytest.mark.hypothesis, pytest.mark.wire]
 
 NAMES = ("ada", "bob", "cara", "dan", "eve", "finn", "gil", "hana", "ivo", "joy", "kim", "leo")
 MOST_PASSES = 40

@@ -9,10 +9,11 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotation.models import Campaign
+from tests.conftest import StartMTurk
 from tests.proof.harm import harm
 from tests.support.pages import Response
+from tests.worlds.account import Account
 from tests.worlds.hostile_campaign import hostile_campaign
-from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage
 
 Read = Callable[..., Response]
@@ -25,7 +26,7 @@ def campaign(db: None, tmp_path: Path, settings: Settings) -> Campaign:
 
 
 @pytest.fixture
-def stage(campaign: Campaign, mturk: MTurk) -> Stage:
+def stage(campaign: Campaign, mturk: Account) -> Stage:
     """The hostile campaign, published at the emulator."""
     stage = Stage(campaign, mturk)
     stage.publish()
@@ -52,3 +53,9 @@ def owner(db: None, client: Client) -> User:
     user = User.objects.create_superuser("owner", password="a long pass phrase")
     client.force_login(user)
     return user
+
+
+@pytest.fixture
+def start_mturk(start_emulator: StartMTurk) -> StartMTurk:
+    """Hostile texts go the whole way, over the wire."""
+    return start_emulator

@@ -16,9 +16,9 @@ from core.text.clean import clean_text
 from tests.proof.conftest import Read
 from tests.proof.harm import harm, parse
 from tests.proof.hostile_forms import all_yes, qualification_path
+from tests.worlds.account import Account
 from tests.worlds.hostile import ATTACKS, LONG
 from tests.worlds.hostile_campaign import TEXTS, hostile_campaign
-from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +58,7 @@ def test_no_address_of_the_site_stumbles_over_a_hostile_part(owner: User, read: 
 
 
 def test_no_claimed_worker_id_reaches_the_qualification_test_as_more_than_text(
-    tmp_path: Path, settings: Settings, mturk: MTurk, client: Client
+    tmp_path: Path, settings: Settings, mturk: Account, client: Client
 ) -> None:
     settings.INDEX_DIR = tmp_path / "index"
     stage = Stage(hostile_campaign(tmp_path, qualification_items=4), mturk)

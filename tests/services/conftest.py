@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from config.settings import database_at
 from demo.services import Services
+from tests.conftest import StartMTurk
 from tests.services.stack import ServiceStack
 
 
@@ -83,3 +84,9 @@ def start_stack(
 @pytest.fixture(scope="session", autouse=True)
 def _quick_passwords() -> None:
     """None here: the servers are processes of their own, with the hashers of the settings."""
+
+
+@pytest.fixture
+def start_mturk(start_emulator: StartMTurk) -> StartMTurk:
+    """Other processes call it."""
+    return start_emulator

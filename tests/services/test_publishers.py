@@ -22,7 +22,7 @@ from tests.annotation.pipeline.ledger.budget_race import (
     campaign_with_half_its_budget,
     watched,
 )
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 
 pytestmark = pytest.mark.services
 
@@ -49,7 +49,7 @@ def campaign(on_postgresql: None, small_database: None, tmp_path: Path) -> Campa
 
 
 @pytest.fixture
-def environment(services: Services, mturk: MTurk, tmp_path: Path) -> dict[str, str]:
+def environment(services: Services, mturk: Account, tmp_path: Path) -> dict[str, str]:
     """The test's own database and emulator."""
     database = urlsplit(services.database_url)._replace(path=f"/{connection.settings_dict['NAME']}")
     return without_outside(os.environ) | {

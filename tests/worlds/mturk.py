@@ -2,10 +2,8 @@
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,47 +14,37 @@ from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.http.faults import Faults
 from annotation.crowd.emulator.http.server import Server
 from annotation.crowd.mturk.adapter import MTurkCrowd
+from tests.worlds.account import BALANCE_CENTS, Account, Person
+from tests.worlds.memory_crowd import IN_MEMORY
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk import MTurkClient
 
-BALANCE_CENTS = 1_000_000
 # Whom the policy's defaults admit.
 STATUS = {"masters": "1", "approvalPercent": "100", "approvedHits": "5000"}
 
 
-@cache
 def crowd_at(url: str) -> MTurkCrowd:
+    """The adapter over the wire, or in memory where the address is one of a world there."""
+    world = IN_MEMORY.get(url)
+    return world.crowd if world else _crowd_at(url)
+
+
+@cache
+def _crowd_at(url: str) -> MTurkCrowd:
     """Kept from test to test: boto3 takes longer to make a client than most tests take."""
     return MTurkCrowd(url)
 
 
-class Clock:
-    """One time for the emulator and for the pipeline; tests move it on."""
-
-    def __init__(self) -> None:
-        self._ahead = timedelta(0)
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self._ahead
-
-    def seconds(self) -> float:
-        return time.time() + self._ahead.total_seconds()
-
-    def move_on(self, **by: float) -> None:
-        self._ahead += timedelta(**by)
-
-
-class Person:
-    """A worker at the worker's side of the emulator."""
+class Visitor(Person):
+    """At the worker's side of the emulator."""
 
     def __init__(self, name: str, post: Callable[[str, Mapping[str, str]], httpx.Response]) -> None:
-        self.id = f"A{name.upper()}"
+        super().__init__(name)
         self._post = post
         post("/worker/register", STATUS | {"workerId": self.id})
 
     def accept(self, hit_id: str) -> str | None:
-        """The assignment; None where the crowd does not let this worker have one."""
         answer = self._post(f"/worker/{self.id}/hits/{hit_id}/accept", {})
         if not answer.has_redirect_location:
             return None
@@ -71,15 +59,9 @@ class Person:
         answer = self._post(f"/worker/{self.id}/assignments/{assignment_id}/return", {})
         assert answer.has_redirect_location, answer.text
 
-    def work(self, hit_id: str, answers: Mapping[str, str]) -> str:
-        assignment_id = self.accept(hit_id)
-        assert assignment_id, f"{self.id} cannot accept {hit_id}"
-        self.submit(assignment_id, answers)
-        return assignment_id
 
-
-class MTurk:
-    """A running emulator, its workers, and its own records."""
+class MTurk(Account):
+    """A running emulator; people and calls come over HTTP."""
 
     def __init__(
         self,
@@ -89,11 +71,10 @@ class MTurk:
         port: int | None = None,
         faults: Faults | None = None,
     ) -> None:
-        self.clock = Clock()
+        super().__init__()
         self._state = state
         self._balance_cents = balance_cents
         self._faults = faults
-        self._people: dict[str, Person] = {}
         self._browser = httpx.Client(trust_env=False, verify=False)
         try:
             self._start(port or 0)
@@ -134,29 +115,22 @@ class MTurk:
     def crowd(self) -> MTurkCrowd:
         return crowd_at(self.url)
 
-    def person(self, name: str) -> Person:
-        if name not in self._people:
-            self._people[name] = Person(name, self._post)
-        return self._people[name]
+    def _hire(self, name: str) -> Person:
+        return Visitor(name, self._post)
 
     def _post(self, path: str, form: Mapping[str, str]) -> httpx.Response:
         return self._browser.post(f"{self.url}{path}", data=dict(form))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Straight from the file: what the emulator itself has recorded."""
+        """Straight from the file."""
         with closing(sqlite3.connect(f"file:{self._state}?mode=ro", uri=True)) as state:
             return state.execute(query, values).fetchall()
 
-    def count(self, table: str) -> int:
-        return int(self.rows(f"SELECT COUNT(*) FROM {table}")[0][0])
-
-    @property
-    def spent_cents(self) -> int:
-        return int(self.rows("SELECT spent FROM account")[0][0])
-
-    @property
-    def on_hold_cents(self) -> int:
-        return int(self.rows("SELECT on_hold FROM account")[0][0])
+    def alter(self, statement: str, *values: object) -> None:
+        self.stop()
+        with closing(sqlite3.connect(self._state)) as state, state:
+            state.execute(statement, values)
+        self.start()
 
 
 class Killed(BaseException):

@@ -21,7 +21,7 @@ from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 
 TOPICS = ("bread", "piano", "rocket", "garden", "candle", "violin")
 # Two of them have a long word, which no negative control may share.
@@ -87,7 +87,7 @@ class Stage:
     """A campaign, its crowd, and the people there."""
 
     campaign: Campaign
-    mturk: MTurk
+    mturk: Account
 
     def publish(self) -> Delivery:
         publish(self.campaign, self.mturk.crowd)

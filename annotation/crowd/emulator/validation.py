@@ -22,7 +22,7 @@ NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 class Model:
     def __init__(self) -> None:
-        self._service = _service_model()
+        self._service = service_model()
         self.operations = frozenset(self._service.operation_names)
 
     def check_request(self, operation: str, parameters: object) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Model:
 
 
 @lru_cache(maxsize=1)
-def _service_model() -> ServiceModel:
+def service_model() -> ServiceModel:
     return ServiceModel(Loader().load_service_model("mturk", "service-2"), "mturk")
 
 

@@ -22,7 +22,7 @@ from retrieval.models import QaPair
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.conftest import StartMTurk
 from tests.support.command_line import quorum, verbs
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, retrieved_campaign, write_rows
 
 pytestmark = pytest.mark.django_db
@@ -306,7 +306,7 @@ def test_a_small_pool_of_controls_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_database")
-def test_what_is_not_packed_cannot_be_published(tmp_path: Path, mturk: MTurk) -> None:
+def test_what_is_not_packed_cannot_be_published(tmp_path: Path, mturk: Account) -> None:
     retrieved_campaign(tmp_path)
     assert "run `quorum campaign pack faq` first" in refused("campaign", "publish", "faq")
 

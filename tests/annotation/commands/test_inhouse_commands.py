@@ -9,7 +9,7 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.create import get_campaign
 from tests.annotation.commands.test_commands import previewed, refused, run, run_json
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, packed_campaign, write_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
@@ -102,7 +102,7 @@ def test_nobody_is_let_in_who_is_no_member(tmp_path: Path) -> None:
 
 
 def test_both_crowds_are_compared_at_once_but_for_other_endpoints(
-    team: Team, mturk: MTurk, tmp_path: Path
+    team: Team, mturk: Account, tmp_path: Path
 ) -> None:
     team.publish()
     for name in ("shop", "elsewhere"):

@@ -9,13 +9,15 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.pool_depth import create_depth_study
 from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.pipeline.setup.test_pool_depth import judged
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import ENCODER, retrieved_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 
 
-def test_the_report_says_what_is_hidden_in_json_and_in_words(tmp_path: Path, mturk: MTurk) -> None:
+def test_the_report_says_what_is_hidden_in_json_and_in_words(
+    tmp_path: Path, mturk: Account
+) -> None:
     parent = retrieved_campaign(tmp_path, candidates_per_query=2)
     study = create_depth_study(parent, "faq-depth", seed=1, encoder=ENCODER)
     assert "No query of faq-depth has all its labels" in refused(

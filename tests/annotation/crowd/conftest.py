@@ -1,6 +1,7 @@
 """The crowds that keep the contract, and people who work there.
 
-MTurk is the real emulator, started as a program of its own, whose workers use it as browsers do.
+MTurk is the real emulator, started as a program of its own, whose workers use it as browsers do;
+in memory it is the same rules without the wire, as most tests use them.
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -22,6 +24,7 @@ from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.port import Crowd, HitTypeSpec
+from tests.worlds.memory_crowd import MemoryMTurk
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -117,6 +120,20 @@ class InhouseWorker(Worker):
         assignments.submit(self._member, assignment_id, answers, now=datetime.now(UTC))
 
 
+class MemoryWorker(Worker):
+    """At MTurk in memory."""
+
+    def __init__(self, world: MemoryMTurk, name: str) -> None:
+        self._person = world.person(name)
+        self.worker_id = self._person.id
+
+    def accept(self, hit_id: str) -> str | None:
+        return self._person.accept(hit_id)
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        self._person.submit(assignment_id, answers)
+
+
 # What every crowd can be asked for.
 SPEC = HitTypeSpec(
     title="Do two questions ask for the same?",
@@ -199,11 +216,17 @@ def inhouse_market() -> Market:
     return Market(InhouseCrowd(), InhouseWorker, SPEC)
 
 
+@pytest.fixture
+def memory_market() -> Market:
+    world = MemoryMTurk(balance_cents=100_000_000)
+    return Market(world.crowd, partial(MemoryWorker, world), MTURK_SPEC)
+
+
 # In-house it is all in our own database, which threads can share only between transactions.
 IN_OUR_DATABASE = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(params=["mturk", pytest.param("inhouse", marks=IN_OUR_DATABASE)])
+@pytest.fixture(params=["mturk", "memory", pytest.param("inhouse", marks=IN_OUR_DATABASE)])
 def market(request: pytest.FixtureRequest) -> Market:
     found: Market = request.getfixturevalue(f"{request.param}_market")
     return found

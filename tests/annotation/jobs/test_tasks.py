@@ -17,7 +17,6 @@ from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
 from annotation.crowd.inhouse.models import Assignment
-from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.jobs.tasks import (
     EXPIRES,
     advance_campaign,
@@ -276,7 +275,7 @@ def test_a_beat_that_finds_another_crowd_says_so_and_does_nothing(
 
 
 def test_a_beat_that_finds_nobody_says_so(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    publish(stage.campaign, MTurkCrowd(stage.mturk.url))
+    publish(stage.campaign, stage.mturk.crowd)
     stage.mturk.stop()
     with caplog.at_level(logging.WARNING):
         advance_campaign(stage.campaign.pk)

@@ -16,7 +16,7 @@ from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.browser.conftest import sign_in
 from tests.browser.eye import DESK, PHONE, Eye
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, packed_campaign
 from tests.worlds.team import make_team
 
@@ -99,7 +99,7 @@ def test_a_worker_goes_from_the_preview_through_the_qualification_test_to_the_hi
     live_server: LiveServer,
     settings: Settings,
     small_database: None,
-    mturk: MTurk,
+    mturk: Account,
     tmp_path: Path,
 ) -> None:
     settings.PUBLIC_URL = live_server.url

@@ -54,9 +54,16 @@ class Wire:
         """No signature is checked: any program that reaches a loopback port may call."""
         request_id = str(uuid.uuid4())
         try:
-            return json_response(200, self._run(request, request_id), request_id)
+            name = self._operation_name(request)
+            answer = self.run(name, _parsed(request.get_data()), request_id)
+            return json_response(200, answer, request_id)
+        except RecursionError:
+            body: Answer = {
+                "__type": "SerializationException",
+                "message": "The body is nested too deep.",
+            }
         except ProtocolError as error:
-            body: Answer = {"__type": error.kind, "message": str(error)}
+            body = {"__type": error.kind, "message": str(error)}
         except RequestError as error:
             body = {
                 "__type": "RequestError",
@@ -66,15 +73,12 @@ class Wire:
         log.info("%s refused: %s", request.headers.get("X-Amz-Target"), body)
         return json_response(400, body, request_id)
 
-    def _run(self, request: Request, request_id: str) -> Answer:
-        name = self._operation_name(request)
+    def run(self, name: str, body: object, request_id: str = "") -> Answer:
+        """RequestError where MTurk would refuse it."""
         operation = OPERATIONS.get(name)
         if operation is None:
             raise unsupported(f"The operation {name}")
-        try:
-            parameters = self._model.check_request(name, _parsed(request.get_data()))
-        except RecursionError as error:
-            raise ProtocolError("SerializationException", "The body is nested too deep.") from error
+        parameters = self._model.check_request(name, body)
         transaction = self._store.writing if operation.writes else self._store.reading
         with transaction() as session:
             return operation.run(Call(session, parameters, request_id, self._pager))

@@ -20,7 +20,7 @@ from retrieval.jobs.queue import waiting_jobs
 from retrieval.models import Job, QaPair
 from tests.annotation.api.people import PASSWORD
 from tests.annotation.api.whole.test_description import DOC
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import PAIRS, POLICY, Stage, write_rows
 
 pytestmark = [
@@ -58,7 +58,7 @@ class Shell:
 
 
 @pytest.fixture
-def shell(live_server: LiveServer, tmp_path: Path, settings: Settings, mturk: MTurk) -> Shell:
+def shell(live_server: LiveServer, tmp_path: Path, settings: Settings, mturk: Account) -> Shell:
     """With the pairs' file where the lines look for it."""
     settings.PUBLIC_URL = live_server.url
     settings.DATA_DIR = tmp_path
@@ -79,7 +79,7 @@ def work_off() -> None:
         assert job.state == Job.State.DONE, job.error
 
 
-def judged(mturk: MTurk) -> None:
+def judged(mturk: Account) -> None:
     stage = Stage(Campaign.objects.get(), mturk)
     for name in ("ada", "bob"):
         for hit in stage.campaign.hits.all():
@@ -87,7 +87,7 @@ def judged(mturk: MTurk) -> None:
 
 
 def test_the_life_in_the_doc_is_lived_by_its_own_lines(
-    shell: Shell, mturk: MTurk, tmp_path: Path
+    shell: Shell, mturk: Account, tmp_path: Path
 ) -> None:
     before: dict[str, Callable[[], None]] = {"collect-1": lambda: judged(mturk)}
     told = []

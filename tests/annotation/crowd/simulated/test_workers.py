@@ -29,6 +29,8 @@ from tests.annotation.support.hits import NEGATIVE, POSITIVE, REAL, make_campaig
 from tests.support.command_line import quorum
 from tests.worlds.mturk import MTurk
 
+pytestmark = pytest.mark.wire
+
 MOST_HITS = 6
 SPEC = HitTypeSpec(
     title="Same question?",

@@ -18,7 +18,7 @@ from tests.annotation.pipeline.ledger.budget_race import (
     watched,
 )
 from tests.support.threads import together
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,7 +28,7 @@ def campaign(small_database: None, tmp_path: Path) -> Campaign:
     return campaign_with_half_its_budget(tmp_path)
 
 
-def test_sixteen_publishers_publish_exactly_half(campaign: Campaign, mturk: MTurk) -> None:
+def test_sixteen_publishers_publish_exactly_half(campaign: Campaign, mturk: Account) -> None:
     one = partial(publish_too, campaign.name, mturk.crowd)
     with watched(campaign):
         published = together(*[one] * WRITERS)
@@ -37,7 +37,7 @@ def test_sixteen_publishers_publish_exactly_half(campaign: Campaign, mturk: MTur
 
 
 def test_sixteen_publishers_share_a_budget_that_grows_meanwhile(
-    campaign: Campaign, mturk: MTurk
+    campaign: Campaign, mturk: Account
 ) -> None:
     """Each HIT goes to the first who comes; none goes to two."""
     price = first_round_cents(campaign.policy)

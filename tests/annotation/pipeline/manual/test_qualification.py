@@ -35,7 +35,7 @@ from tests.annotation.pipeline.publishing.test_top_up import disagree
 from tests.conftest import SetStage
 from tests.support.command_line import quorum
 from tests.support.threads import together
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, write_rows
 
 pytestmark = pytest.mark.django_db
@@ -76,7 +76,7 @@ def right(campaign: Campaign, *, slips: int = 0) -> dict[int, int]:
     }
 
 
-def held(mturk: MTurk, qualification: str) -> dict[str, int]:
+def held(mturk: Account, qualification: str) -> dict[str, int]:
     return dict(
         mturk.rows(
             "SELECT worker_id, value FROM qualifications"
@@ -365,6 +365,7 @@ def test_who_passes_in_many_tabs_at_once_is_let_in_once(stage: Stage) -> None:
 # At the crowd
 
 
+@pytest.mark.wire
 def test_without_the_qualification_a_worker_sees_the_hit_and_cannot_take_it(stage: Stage) -> None:
     hits = f"{stage.mturk.url}/worker/{stage.mturk.person('bob').id}/hits"
     crowd_id = stage.hit(1).crowd_id

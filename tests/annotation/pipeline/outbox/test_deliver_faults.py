@@ -4,7 +4,6 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import blockers
-from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.models import OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
@@ -13,6 +12,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.conftest import SetStage, StartMTurk
+from tests.worlds.mturk import LentCrowd
 from tests.worlds.small_campaign import Stage, tie
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
     assert progress(stage.campaign)["blockers"] == [f"create, 5 times: {delivery.stopped_by}"]
 
 
-class EarlierLook(MTurkCrowd):
+class EarlierLook(LentCrowd):
     """The balance as it was before somebody else spent of it."""
 
     def balance_cents(self) -> int:

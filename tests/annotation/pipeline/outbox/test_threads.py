@@ -6,7 +6,7 @@ import pytest
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.pipeline.outbox.threads import CALLS_A_THREAD, calling
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 
 
 def numbered(number: int) -> tuple[int, int]:
@@ -20,7 +20,7 @@ def test_calls_to_our_own_record_stay_in_the_caller_s_thread() -> None:
 
 
 def test_calls_to_another_s_record_are_made_in_threads_and_answered_in_order(
-    mturk: MTurk,
+    mturk: Account,
 ) -> None:
     with calling(mturk.crowd, threads=4) as caller:
         made = caller.each(numbered, range(50))

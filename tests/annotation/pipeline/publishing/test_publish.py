@@ -10,7 +10,7 @@ from annotation.pipeline.setup.create import get_campaign
 from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
 from tests.support.threads import together
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, retrieved_campaign
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_two_campaigns_share_nothing_at_the_crowd(set_stage: SetStage) -> None:
 
 
 @pytest.mark.usefixtures("small_database")
-def test_a_campaign_without_hits_is_not_published(mturk: MTurk, tmp_path: Path) -> None:
+def test_a_campaign_without_hits_is_not_published(mturk: Account, tmp_path: Path) -> None:
     stage = Stage(retrieved_campaign(tmp_path), mturk)
     refused(stage, mturk.crowd, "has no HITs: run `quorum campaign pack faq` first")
 

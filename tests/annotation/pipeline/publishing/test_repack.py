@@ -112,7 +112,7 @@ def test_at_the_crowd_only_those_may_take_it_who_are_known_and_have_not_judged_i
     )
     assert dict(known) == dict(Worker.objects.values_list("worker_id", "pk"))
     assert len(known) == 3
-    for name in ("ada", "bob", "somebody new"):
+    for name in ("ada", "bob", "newcomer"):
         assert repacked.accept(name, 3) is None
     assert repacked.accept("cara", 3)
 

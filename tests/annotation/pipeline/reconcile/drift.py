@@ -1,8 +1,6 @@
 """A reconciliation on the stage, and the ways to make ours and theirs differ."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import CrowdError, CrowdHit
@@ -55,13 +53,8 @@ def delete_there(stage: Stage, number: int) -> str:
 
 def forget_there(stage: Stage, number: int) -> None:
     """The crowd loses a HIT, whatever was done on it."""
-    stage.mturk.stop()
-    with closing(sqlite3.connect(stage.mturk._state)) as state, state:
-        crowd_id = stage.hit(number).crowd_id
-        state.execute(
-            "UPDATE hits SET expired = 1, deleted_at = created_at WHERE hit_id = ?", (crowd_id,)
-        )
-    stage.mturk.start()
+    gone = "UPDATE hits SET expired = 1, deleted_at = created_at WHERE hit_id = ?"
+    stage.mturk.alter(gone, stage.hit(number).crowd_id)
 
 
 def account(stage: Stage) -> Account:

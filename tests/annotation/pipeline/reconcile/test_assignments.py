@@ -1,8 +1,5 @@
 """Assignments in another state there, or on one side only: named, mended, and then at rest."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from annotation.models import Account, Assignment, Entry, Judgment, OutboxMessage, Worker
@@ -159,21 +156,17 @@ def test_a_decision_that_the_crowd_does_not_have_is_sent_again(
 
 
 def take_back_there(stage: Stage, work: str) -> None:
-    stage.mturk.stop()
-    with closing(sqlite3.connect(stage.mturk._state)) as file, file:
-        file.execute(
-            "UPDATE assignments SET status = 'Submitted', approved_at = NULL, rejected_at = NULL"
-            " WHERE assignment_id = ?",
-            (work,),
-        )
-        # The place's money is on hold again.
-        file.execute(
-            "INSERT INTO money (at, kind, available, on_hold, spent)"
-            " SELECT 0, 'release', -available, -on_hold, -spent FROM money"
-            " WHERE assignment_id = ?",
-            (work,),
-        )
-    stage.mturk.start()
+    stage.mturk.alter(
+        "UPDATE assignments SET status = 'Submitted', approved_at = NULL, rejected_at = NULL"
+        " WHERE assignment_id = ?",
+        work,
+    )
+    # The place's money is on hold again.
+    stage.mturk.alter(
+        "INSERT INTO money (at, kind, available, on_hold, spent)"
+        " SELECT 0, 'release', -available, -on_hold, -spent FROM money WHERE assignment_id = ?",
+        work,
+    )
 
 
 # A rejection, overturned

@@ -16,7 +16,7 @@ from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, Query
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage
 
 pytestmark = pytest.mark.django_db
@@ -183,7 +183,7 @@ def test_where_everything_has_a_label_there_is_nothing_to_pack(tmp_path: Path) -
 
 
 def test_what_has_no_label_is_judged_by_the_crowd_and_the_rest_stays(
-    small_database: None, mturk: MTurk, tmp_path: Path
+    small_database: None, mturk: Account, tmp_path: Path
 ) -> None:
     lines = [query(f"what of {topic}", 1, None, id=topic) for topic in TOPICS[:5]]
     made = import_dataset(

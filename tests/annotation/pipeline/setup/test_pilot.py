@@ -42,7 +42,7 @@ from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.support.parts import at
 from tests.annotation.web.stage import make_member
 from tests.support.query_sets import sample_queries
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import (
     BUDGET_CENTS,
     POLICY,
@@ -70,7 +70,7 @@ def drawn(campaign: Campaign) -> list[tuple[str, int, str]]:
     return sorted(rows.values_list("query__key", "rank", "pair__pair_key"))
 
 
-def judged(campaign: Campaign, mturk: MTurk, judge: Judge, *people: str) -> None:
+def judged(campaign: Campaign, mturk: Account, judge: Judge, *people: str) -> None:
     """All of them say the same of everything."""
     pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
@@ -236,7 +236,7 @@ def gold_file(path: Path, condition: Campaign, label: Judge, *, but: int = 0) ->
 
 
 def test_the_report_is_the_one_worked_out_by_hand(
-    source: Campaign, mturk: MTurk, tmp_path: Path
+    source: Campaign, mturk: Account, tmp_path: Path
 ) -> None:
     """Gold says yes at rank 1 alone: with the answer nobody errs, without it rank 2 is wrong."""
     pilot = pilot_over(source, triplets=25)
@@ -263,7 +263,7 @@ def test_the_report_is_the_one_worked_out_by_hand(
 
 
 def test_experts_decide_by_a_majority_and_before_they_saw_the_votes(
-    source: Campaign, mturk: MTurk
+    source: Campaign, mturk: Account
 ) -> None:
     pilot = pilot_over(source, triplets=5)
     for condition in conditions(pilot):
@@ -293,7 +293,7 @@ def test_experts_decide_by_a_majority_and_before_they_saw_the_votes(
 
 
 def test_a_triplet_without_a_label_in_a_condition_is_not_compared(
-    source: Campaign, mturk: MTurk, tmp_path: Path
+    source: Campaign, mturk: Account, tmp_path: Path
 ) -> None:
     pilot = pilot_over(source, triplets=5)
     judged(pilot.shown, mturk, lambda *_: 1, "ada", "cleo")
@@ -304,7 +304,7 @@ def test_a_triplet_without_a_label_in_a_condition_is_not_compared(
 
 
 def test_the_commands_make_a_pilot_and_report_on_it(
-    source: Campaign, mturk: MTurk, tmp_path: Path
+    source: Campaign, mturk: Account, tmp_path: Path
 ) -> None:
     made = run_json("campaign", "pilot", "faq", "--triplets", "25", "--budget", "20")
     assert made == {
@@ -355,7 +355,7 @@ def test_the_commands_make_a_pilot_and_report_on_it(
 # Nobody judges in both conditions
 
 
-def published(campaign: Campaign, mturk: MTurk) -> Stage:
+def published(campaign: Campaign, mturk: Account) -> Stage:
     pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     stage = Stage(campaign, mturk)
@@ -364,7 +364,7 @@ def published(campaign: Campaign, mturk: MTurk) -> Stage:
 
 
 def test_whoever_works_in_one_arm_is_given_no_hit_of_the_other(
-    source: Campaign, mturk: MTurk, client: Client
+    source: Campaign, mturk: Account, client: Client
 ) -> None:
     pilot = pilot_over(source)
     shown, hidden = published(pilot.shown, mturk), published(pilot.hidden, mturk)
@@ -383,7 +383,7 @@ def test_whoever_works_in_one_arm_is_given_no_hit_of_the_other(
 
 
 def test_whoever_was_quicker_than_the_bar_keeps_their_votes_and_gets_no_more(
-    source: Campaign, mturk: MTurk, client: Client
+    source: Campaign, mturk: Account, client: Client
 ) -> None:
     pilot = pilot_over(source)
     shown, hidden = published(pilot.shown, mturk), published(pilot.hidden, mturk)
@@ -398,7 +398,7 @@ def test_whoever_was_quicker_than_the_bar_keeps_their_votes_and_gets_no_more(
 
 
 def test_a_policy_that_blocks_shuts_nobody_out_of_all_campaigns_for_a_pilot(
-    source: Campaign, mturk: MTurk
+    source: Campaign, mturk: Account
 ) -> None:
     Campaign.objects.update(policy_data=source.policy.to_dict() | {"exclude_by": "block"})
     source.refresh_from_db()
@@ -411,7 +411,7 @@ def test_a_policy_that_blocks_shuts_nobody_out_of_all_campaigns_for_a_pilot(
 
 
 def test_campaigns_that_are_no_arms_have_nobody_to_keep_apart(
-    source: Campaign, mturk: MTurk
+    source: Campaign, mturk: Account
 ) -> None:
     assert other_condition(source) is None
     assert not works_in_other_condition(source, "AADA")

@@ -23,7 +23,7 @@ from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, QuerySet
 from retrieval.search.retrieve import retrieve
 from tests.support.query_sets import sample_queries
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import (
     BUDGET_CENTS,
     ENCODER,
@@ -55,7 +55,7 @@ def ranks(campaign: Campaign) -> set[int]:
     return set(found.values_list("rank", flat=True))
 
 
-def judged(campaign: Campaign, mturk: MTurk, judge: Judge) -> None:
+def judged(campaign: Campaign, mturk: Account, judge: Judge) -> None:
     """Two people say the same of everything."""
     pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
@@ -233,7 +233,7 @@ def test_a_study_is_not_studied_and_not_released(tmp_path: Path) -> None:
         depth_report(parent)
 
 
-def test_the_report_is_the_one_worked_out_by_hand(tmp_path: Path, mturk: MTurk) -> None:
+def test_the_report_is_the_one_worked_out_by_hand(tmp_path: Path, mturk: Account) -> None:
     """At ranks 1 and 2 bread has two positives, piano one; at 3 and 4 piano has one, rocket two."""
     good = {("bread", 1), ("bread", 2), ("piano", 1), ("piano", 4), ("rocket", 3), ("rocket", 4)}
     parent = retrieved_campaign(tmp_path, candidates_per_query=2)
@@ -255,7 +255,7 @@ def test_the_report_is_the_one_worked_out_by_hand(tmp_path: Path, mturk: MTurk) 
 
 
 def test_a_query_with_an_open_triplet_is_left_out_of_the_report(
-    tmp_path: Path, mturk: MTurk
+    tmp_path: Path, mturk: Account
 ) -> None:
     parent = retrieved_campaign(tmp_path, candidates_per_query=2)
     study = depth_study(parent)

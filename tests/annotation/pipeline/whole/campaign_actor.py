@@ -20,7 +20,8 @@ from core.errors import UserError
 from tests.annotation.pipeline.publishing.missing_votes_model import open_assignments
 from tests.annotation.pipeline.whole.campaign_crowd import DyingCrowd, Records
 from tests.annotation.pipeline.whole.campaign_model import Hit, Model, Work, twice
-from tests.worlds.mturk import Killed, MTurk
+from tests.worlds.account import Account
+from tests.worlds.mturk import Killed
 from tests.worlds.small_campaign import BUDGET_CENTS, Stage
 
 NAMES = ("ada", "bob", "cara", "dan", "eve", "finn", "gil", "hana", "ivy")
@@ -36,7 +37,7 @@ Taken = tuple[str, Hit, str]  # (assignment, HIT, name)
 class Actor:
     """Each step is done to the campaign, with chances by `rng`, and then to the model."""
 
-    def __init__(self, name: str, mturk: MTurk) -> None:
+    def __init__(self, name: str, mturk: Account) -> None:
         self.name, self.mturk = name, mturk
         self.page = Client()
         self.in_hand: list[Taken] = []

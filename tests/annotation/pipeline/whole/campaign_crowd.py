@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from tests.annotation.pipeline.whole.campaign_model import CrowdHit
-from tests.worlds.mturk import Killed, MortalCrowd, MTurk
+from tests.worlds.account import Account
+from tests.worlds.mturk import Killed, MortalCrowd
 
 
 class DyingCrowd(MortalCrowd):
@@ -39,7 +40,7 @@ class DyingCrowd(MortalCrowd):
 class Records:
     """The crowd's own, straight from its file."""
 
-    def __init__(self, mturk: MTurk) -> None:
+    def __init__(self, mturk: Account) -> None:
         self._mturk = mturk
 
     def hits(self) -> Mapping[str, CrowdHit]:

@@ -16,7 +16,7 @@ from annotation.pipeline.outbox.deliver import Delivery, deliver
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
-from tests.worlds.mturk import Clock
+from tests.worlds.account import Clock
 from tests.worlds.small_campaign import Judge, retrieved_campaign, sheet_of
 
 

@@ -26,7 +26,7 @@ from annotation.pipeline.outbox.threads import CALLS_A_THREAD
 from tests.annotation.pipeline.whole.campaign_actor import Actor
 from tests.conftest import StartMTurk
 from tests.support.examples import examples
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import BUDGET_CENTS, packed_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.hypothesis]
@@ -64,7 +64,7 @@ turns = st.sampled_from([turn for turn, times in TURNS.items() for _ in range(ti
 
 
 class CampaignMachine(RuleBasedStateMachine):
-    def __init__(self, name: str, mturk: MTurk, counter: Counter[str]) -> None:
+    def __init__(self, name: str, mturk: Account, counter: Counter[str]) -> None:
         super().__init__()
         self.counter = counter
         self.actor = Actor(name, mturk)

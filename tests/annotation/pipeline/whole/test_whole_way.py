@@ -76,6 +76,7 @@ def test_a_campaign_goes_from_its_triplets_to_its_labels(stage: Stage) -> None:
     assert stage.mturk.on_hold_cents == 0
 
 
+@pytest.mark.wire
 @pytest.mark.django_db(transaction=True)
 def test_no_call_to_the_crowd_is_made_inside_a_transaction(stage: Stage) -> None:
     """It may take long, and it cannot be rolled back."""

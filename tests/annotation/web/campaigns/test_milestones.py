@@ -24,7 +24,7 @@ from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
 from tests.conftest import StartMTurk
 from tests.support.pages import Response, parse, text_of
-from tests.worlds.mturk import MTurk
+from tests.worlds.account import Account
 from tests.worlds.small_campaign import (
     ENCODER,
     POLICY,
@@ -68,7 +68,7 @@ def done(kind: str) -> Job:
     return job
 
 
-def confirm(client: Client, mturk: MTurk, first: str = "", **typed: str) -> Response:
+def confirm(client: Client, mturk: Account, first: str = "", **typed: str) -> Response:
     """Read the page and press its button."""
     address = f"{PUBLISH}?first={first}" if first else PUBLISH
     [endpoint] = parse(client.get(address)).xpath("//input[@name='endpoint']/@value")
@@ -93,7 +93,7 @@ def fresh(small_database: None, tmp_path: Path) -> Campaign:
 # The whole way
 
 
-def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk) -> None:
+def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: Account) -> None:
     owner = client_of(fresh, "owner")
     assert (buttons(owner), next_step(owner)) == (["retrieve"], "candidates")
     assert owner.post(PAGE, {"step": "retrieve", "retrievers": "dense"})["Location"] == PAGE
@@ -397,7 +397,7 @@ def test_what_keeps_a_campaign_from_being_published_is_told(stage: Stage) -> Non
     assert not Job.objects.exists()
 
 
-def test_nothing_unpacked_is_published(fresh: Campaign, mturk: MTurk) -> None:
+def test_nothing_unpacked_is_published(fresh: Campaign, mturk: Account) -> None:
     assert "has no HITs yet" in text_of(client_of(fresh, "owner").get(PUBLISH))
 
 
