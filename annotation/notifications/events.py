@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -20,10 +21,13 @@ def emit(
     campaign: Campaign | None = None,
     people: Iterable[User] = (),
     at: datetime | None = None,
+    uid: UUID | None = None,
 ) -> Event:
     """In the caller's transaction: the event is there if and only if what it tells of is."""
     told = {**({"campaign": campaign.name} if campaign else {}), **data}
-    event = Event.objects.create(type=type, data=told, campaign=campaign, at=at or timezone.now())
+    event = Event.objects.create(
+        uid=uid or uuid4(), type=type, data=told, campaign=campaign, at=at or timezone.now()
+    )
     webhooks = Webhook.objects.filter(active=True).order_by("pk")
     wanted = [one for one in webhooks if not one.types or type in one.types]
     Delivery.objects.bulk_create(

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from uuid import UUID, uuid5
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from annotation.crowd.inhouse.models import PostedHit
 from annotation.models import AuditEntry, Campaign, Delivery, Event, Role
+from annotation.notifications import digest
 from annotation.notifications.deliver import deliver
 from annotation.notifications.digest import note_new_work
 from annotation.notifications.events import emit, owners
@@ -173,6 +175,25 @@ def test_annotators_hear_of_new_work_once_a_day_and_of_what_they_can_take() -> N
     again = note_new_work(now + timedelta(hours=25))
     assert again
     assert again.data["campaigns"] == [{"campaign": "more", "tasks": 1}]
+
+
+def test_two_workers_at_one_instant_send_one_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = timezone.now()
+    offer_hits("faq")
+
+    def after_the_other(namespace: UUID, name: str) -> UUID:
+        """The other worker sends between our look and our writing."""
+        monkeypatch.setattr(digest, "uuid5", uuid5)
+        assert note_new_work(now)
+        return uuid5(namespace, name)
+
+    for number in (1, 2):
+        monkeypatch.setattr(digest, "uuid5", after_the_other)
+        assert note_new_work(now) is None
+        assert Event.objects.filter(type="work.available").count() == number
+        offer_hits(f"more{number}")
+        now += timedelta(hours=25)
+        PostedHit.objects.update(expires_at=now + timedelta(days=1))
 
 
 def test_nobody_hears_of_work_that_is_gone_or_of_others() -> None:
