@@ -113,8 +113,8 @@ def _play(child: subprocess.Popen[str], plan: Plan, stage: Stage) -> dict[str, A
         child.stdin.write(json.dumps(plan.to_dict()) + "\n")
         child.stdin.flush()
     for line in child.stdout:
-        told = json.loads(line)
-        if "stage" not in told:
-            return dict(told)
-        stage(told["stage"], told["total"])(told["done"])
+        report = json.loads(line)
+        if "stage" not in report:
+            return dict(report)
+        stage(report["stage"], report["total"])(report["done"])
     return {}

@@ -43,10 +43,10 @@ def main(site: int, crowd: int) -> None:
     plan = Plan.from_dict(json.loads(sys.stdin.readline()))
     _in_background(_end_with_the_asker)
     try:
-        told = _played(plan, socket.socket(fileno=site), socket.socket(fileno=crowd))
+        report = _played(plan, socket.socket(fileno=site), socket.socket(fileno=crowd))
     except (UserError, CrowdError) as error:
-        told = {"refused": str(error)}
-    print(json.dumps(told), flush=True)
+        report = {"refused": str(error)}
+    print(json.dumps(report), flush=True)
 
 
 def _played(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, Any]:

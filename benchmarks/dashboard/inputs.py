@@ -70,34 +70,34 @@ SESSIONS = "sessions.json"
 
 def main() -> None:
     folder, share = Path(settings.DATA_DIR), float(sys.argv[1])
-    with told("pairs, queries, candidates"):
+    with report("pairs, queries, candidates"):
         make_campaign(folder, share)
-    with told("other campaigns"):
+    with report("other campaigns"):
         make_others(folder)
     paper, finished = get_campaign(NAME), get_campaign(FINISHED)
     for campaign in (paper, finished):
-        with told(f"pack {campaign}"):
+        with report(f"pack {campaign}"):
             pack_hits(campaign)
     for campaign in (paper, finished):
         exclude_some(campaign)
-        with told(f"the crowd's record of {campaign}"):
+        with report(f"the crowd's record of {campaign}"):
             load_finished_record(campaign, people=PEOPLE)
             publish_all(campaign)
-    with told("what else there is"):
+    with report("what else there is"):
         reopen_some(paper)
         owner = make_readers(folder / SESSIONS)
         add_rows(paper, owner, share)
-    with told("figures"):
+    with report("figures"):
         take_figures(paper, finished)
-    with told("a pilot, a release"):
+    with report("a pilot, a release"):
         create_pilot(finished, PILOT, triplets=PILOT_TRIPLETS, seed=SEED)
         release_now(finished, options=Options(partial=True, split="random"))
-    with told("VACUUM ANALYZE"), connection.cursor() as cursor:
+    with report("VACUUM ANALYZE"), connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as the server does by itself in the minutes after it
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def report(what: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     print(f"  {what}: {time.monotonic() - began:.0f} s", flush=True)

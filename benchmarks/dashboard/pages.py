@@ -34,7 +34,7 @@ def pages() -> Iterator[Page]:
     yield from _overviews(paper, finished)
     yield from _lists(paper, words)
     yield from _records(paper)
-    yield from _acts(paper)
+    yield from _operations(paper)
     yield from _workers(paper)
     yield from _logs(paper)
     yield from releases(finished)
@@ -158,7 +158,7 @@ def _records(paper: Campaign) -> Iterator[Page]:
     yield Page("controls from a file", ROOT, address("import-controls"))
 
 
-def _acts(paper: Campaign) -> Iterator[Page]:
+def _operations(paper: Campaign) -> Iterator[Page]:
     """Each as a reader first sees it, and with what follows from it where a link may ask so."""
     work = Assignment.objects.filter(hit__campaign=paper, status="approved")[0]
     given = {

@@ -84,9 +84,9 @@ def ask(client: Client, path: str, lengths: Mapping[str, int]) -> Asked:
             response: HttpResponseBase = client.get(path)
             if isinstance(response, StreamingHttpResponse):
                 next(iter(response))
-        told = [query for query in listener.heard if "SAVEPOINT" not in query[0]]
-        asked = Asked(response.status_code, len(told))
-        for step in (step for query in told for step in steps(*query)):
+        report = [query for query in listener.heard if "SAVEPOINT" not in query[0]]
+        asked = Asked(response.status_code, len(report))
+        for step in (step for query in report for step in steps(*query)):
             _count(asked, step, lengths)
         transaction.set_rollback(True)
     return asked

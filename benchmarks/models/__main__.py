@@ -118,8 +118,8 @@ def _measure(part: str, place: Place, *, small: bool) -> bool:
 def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
     folder = place.folder if small else folders.RESULTS
     compared = place.compared(part, folder / f"models_{_named(part, place)}.svg")
-    told = compared | {"release": part}
-    print(markdown(told))
+    report = compared | {"release": part}
+    print(markdown(report))
     if part in SENTENCES:
         print("", *printed(part), sep="\n")
     left_out = []
@@ -132,7 +132,7 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
         "dataset": place.counts(part),
         "trainings": list(place.trained(part)),
         "left_out": left_out,
-        "compared": told,
+        "compared": report,
     }
 
 

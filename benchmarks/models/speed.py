@@ -72,15 +72,15 @@ def measured(folder: Path, device: str, scale: Scale) -> dict[str, Any]:
     bench = Bench(rows, scale, folder, device)
     ways = {
         f"training {what}": compared(bench.trainings(recipe), scale.trained, rounds)
-        for what, told in RECIPES.items()
-        for recipe in [parse_recipe({"form": "QQ", "base": scale.base, **told})]
+        for what, report in RECIPES.items()
+        for recipe in [parse_recipe({"form": "QQ", "base": scale.base, **report})]
     }
     pairs = [(query, question) for query, question, _ in rows[: scale.scored]]
     for kind, scorings in (("selector", bench.selector()), ("retriever", bench.retriever())):
         ours, other = (partial(way, pairs) for way in scorings)
-        told = compared({"ours": ours, "plain": other}, scale.scored, rounds)
+        report = compared({"ours": ours, "plain": other}, scale.scored, rounds)
         apart = np.abs(np.subtract(ours(), other())).max()
-        ways[f"scoring by a {kind}"] = told | {"largest_difference": float(apart)}
+        ways[f"scoring by a {kind}"] = report | {"largest_difference": float(apart)}
     return {
         "model": scale.base,
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
@@ -143,9 +143,9 @@ class Bench:
 
     def __init__(self, rows: Rows, scale: Scale, folder: Path, device: str) -> None:
         trained, read = scale.trained, scale.trained + scale.dev
-        self._labelled = _lesson(_labelled(rows[:read]), trained)
+        self._labelled = _examples(_labelled(rows[:read]), trained)
         same = [row for row in rows if row[2]]
-        self._positive = _lesson(_positive(same[:read]), trained)
+        self._positive = _examples(_positive(same[:read]), trained)
         self._name = scale.base
         self._folder = folder
         self._device = device
@@ -156,7 +156,7 @@ class Bench:
         train = plain.train_cross_encoder if is_selector else plain.train_bi_encoder
 
         def other() -> Any:
-            rows = self._lesson(recipe)
+            rows = self._examples(recipe)
             return train(self._base, *rows, self._settings(rows[0]), LENGTH, self._device)
 
         return {"ours": partial(self._fitted, recipe), "plain": other}
@@ -189,9 +189,9 @@ class Bench:
     def _fitted(self, recipe: Recipe) -> Any:
         place = self._fresh("ours")
         task = task_of(recipe, self._name, LENGTH, self._device)
-        return fit(task, *self._lesson(recipe), self._plan(recipe), place, order={}).model
+        return fit(task, *self._examples(recipe), self._plan(recipe), place, order={}).model
 
-    def _lesson(self, recipe: Recipe) -> tuple[Dataset, Dataset]:
+    def _examples(self, recipe: Recipe) -> tuple[Dataset, Dataset]:
         return self._positive if recipe.in_batch_negatives else self._labelled
 
     def _settings(self, train: Dataset) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class Bench:
         return self._folder / name
 
 
-def _lesson(rows: Dataset, trained: int) -> tuple[Dataset, Dataset]:
+def _examples(rows: Dataset, trained: int) -> tuple[Dataset, Dataset]:
     """What is learned, and what tells when to stop."""
     return rows.select(range(trained)), rows.select(range(trained, len(rows)))
 

@@ -206,8 +206,8 @@ class Place:
     def trained(self, part: str) -> Iterator[dict[str, Any]]:
         """What each training of the part tells of itself."""
         for path in sorted((self.stack.data / "models").glob(f"{part}-*/training.json")):
-            told = json.loads(path.read_text())
+            report = json.loads(path.read_text())
             names = ("name", "kind", "form", "recipe", "rows", "pairs", "first", "chosen", "grid")
             more = ("trainings", "device", "seconds", "versions")
-            told["recipe"]["base"] = Path(told["recipe"]["base"]).name  # not where it lies
-            yield {name: told[name] for name in (*names, *more)}
+            report["recipe"]["base"] = Path(report["recipe"]["base"]).name  # not where it lies
+            yield {name: report[name] for name in (*names, *more)}

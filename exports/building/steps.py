@@ -180,8 +180,8 @@ def _record(current: Build, built: BuiltRelease, prefix: str, files: Mapping[str
     )
     Deposit.objects.filter(prefix=prefix).delete()
     people = {user.pk: user for user in (*owners(current.campaign), *([by] if by else []))}
-    told = {"release": built.number, "manifest_sha256": release.manifest_sha256}
-    emit(Event.Type.RELEASE, told, campaign=current.campaign, people=people.values())
+    report = {"release": built.number, "manifest_sha256": release.manifest_sha256}
+    emit(Event.Type.RELEASE, report, campaign=current.campaign, people=people.values())
     return release
 
 

@@ -143,12 +143,12 @@ def _verdict(result: Mapping[str, Any]) -> str:
     differences = result["difference"].items()
     clear = {name: found["value"] for name, found in differences if found["p"] < SIGNIFICANT}
     than = f"than {result['against']['run']} in"
-    told = (
+    report = (
         (f"better {than}", [name for name, value in clear.items() if value > 0]),
         (f"worse {than}", [name for name, value in clear.items() if value < 0]),
         ("not told apart by this test in", [name for name, _ in differences if name not in clear]),
     )
-    parts = [f"{words} {', '.join(names)}" for words, names in told if names]
+    parts = [f"{words} {', '.join(names)}" for words, names in report if names]
     return f"At p < {SIGNIFICANT} the run is {'; '.join(parts)}."
 
 
@@ -190,5 +190,5 @@ def compare_systems(
     runs = named_runs(systems, dev_run or [], release=release, split=split, against=against)
     result = compare(runs, release, split=split, way=way, against=against, paper=paper)
     plots = write_hit_plot(path, result) if path else []
-    told = result | {"plots": [str(plot) for plot in plots]}
-    return told, markdown if as_markdown else text
+    report = result | {"plots": [str(plot) for plot in plots]}
+    return report, markdown if as_markdown else text

@@ -138,5 +138,5 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _estimate(told: dict[str, float]) -> str:
-    return f"{told['value']:.1%} [{told['low']:.1%}, {told['high']:.1%}]"
+def _estimate(report: dict[str, float]) -> str:
+    return f"{report['value']:.1%} [{report['low']:.1%}, {report['high']:.1%}]"

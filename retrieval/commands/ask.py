@@ -113,10 +113,10 @@ def _row(choice: Choice) -> dict[str, object]:
     }
 
 
-def _in_lines(told: dict[str, Any]) -> dict[str, object]:
-    score = f"selector {told['selector']}" if told["selector"] else "cosine"
-    lines: dict[str, object] = {"question": told["question"]}
-    if answer := told["answer"]:
+def _in_lines(report: dict[str, Any]) -> dict[str, object]:
+    score = f"selector {report['selector']}" if report["selector"] else "cosine"
+    lines: dict[str, object] = {"question": report["question"]}
+    if answer := report["answer"]:
         lines |= {
             "answer": answer["answer"],
             "to": answer["question"],
@@ -124,8 +124,8 @@ def _in_lines(told: dict[str, Any]) -> dict[str, object]:
             f"{answer['license'] or 'no licence known'} (pair {answer['pair_id']})",
             "score": f"{answer['score']:.6f} ({score})",
         }
-    elif told["nearest"]:
-        lines["answer"] = f"none is sure enough, below {told['threshold']:g} ({score})"
+    elif report["nearest"]:
+        lines["answer"] = f"none is sure enough, below {report['threshold']:g} ({score})"
     else:
         lines["answer"] = "none, no pair has a word of the question"
     nearest = (
@@ -133,6 +133,6 @@ def _in_lines(told: dict[str, Any]) -> dict[str, object]:
             f"{number}.  {row['score']:.6f}",
             " | ".join(row[n][:SHOWN] for n in ("question", "answer")),
         )
-        for number, row in enumerate(told["nearest"], 2 if told["answer"] else 1)
+        for number, row in enumerate(report["nearest"], 2 if report["answer"] else 1)
     )
     return lines | dict(nearest)

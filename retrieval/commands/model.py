@@ -26,9 +26,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")]
 
 def _trained(result: Result) -> Rendered:
     lines = [_head(result), *_figures(result), _best(result)]
-    if told := result.get("registered"):
-        done = "Registered before, unchanged" if told["unchanged"] else "Registered"
-        lines.append(f"{done}: {told['name']}, sha256 {told['sha256']}")
+    if report := result.get("registered"):
+        done = "Registered before, unchanged" if report["unchanged"] else "Registered"
+        lines.append(f"{done}: {report['name']}, sha256 {report['sha256']}")
     else:
         folder = settings.MODELS_DIR / result["name"]
         lines.append(f"To use it: quorum model register {folder}")
@@ -100,12 +100,12 @@ def _head(result: dict[str, Any]) -> str:
 
 
 def _best(result: dict[str, Any]) -> str:
-    told = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
+    report = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
     if result["kind"] == "retriever":
-        return f"{told}."
+        return f"{report}."
     if result["threshold"] is None:
-        return f"{told}; dev gave it no threshold, so it answers every question."
-    return f"{told}; it answers from a score of {result['threshold']:.4f} on."
+        return f"{report}; dev gave it no threshold, so it answers every question."
+    return f"{report}; it answers from a score of {result['threshold']:.4f} on."
 
 
 def _figures(result: dict[str, Any]) -> list[str]:
@@ -142,12 +142,12 @@ def _model_details(result: Result) -> Rendered:
     )
     former = plain.get("former") or None
     facts = Facts({**plain, "queries": counted or None, "note": None, "former": former})
-    told = []
+    report = []
     for name, value in result.get("test", {}).items():
         gain = result["improvement"].get(name)
         over = "" if gain is None else f", {in_points(gain)} over {result['former']}"
-        told.append(f"{name} {percent(value)} (seeds: {result['over_seeds'][name]}){over}")
-    return [facts, *told, *filter(None, [result.get("note")])]
+        report.append(f"{name} {percent(value)} (seeds: {result['over_seeds'][name]}){over}")
+    return [facts, *report, *filter(None, [result.get("note")])]
 
 
 @app.verb("register", render=_model_details)

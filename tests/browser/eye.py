@@ -10,7 +10,7 @@ from playwright.sync_api import ConsoleMessage, Page, ViewportSize
 from demo.processes import ROOT
 
 PATIENCE_MS = 10_000
-DESK: ViewportSize = {"width": 1360, "height": 900}
+OWN_WORK: ViewportSize = {"width": 1360, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 ALL = {"type": "tag", "values": WCAG}
@@ -41,7 +41,7 @@ class Eye:
         page: Page,
         url: str = "",
         *,
-        at: ViewportSize = DESK,
+        at: ViewportSize = OWN_WORK,
         other: ViewportSize | None = PHONE,
         thorough: bool = False,
     ) -> None:

@@ -15,7 +15,7 @@ from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Exclusion, QualificationItem, Worker
 from tests.annotation.web.stage import PASSWORD, make_member, offer_hits
-from tests.browser.eye import DESK, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 
 HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
 
@@ -157,7 +157,7 @@ def work_a_little(page: Page, count: int) -> None:
 
 
 def test_every_page_is_fit_for_every_reader_and_screen(site: Page, live_server: LiveServer) -> None:
-    eye = Eye(site, live_server.url, at=PHONE, other=DESK, thorough=True)
+    eye = Eye(site, live_server.url, at=PHONE, other=OWN_WORK, thorough=True)
     code = invite(None, note="", days=7, uses=9, now=timezone.now())
     eye.open("/", "/sign-in", f"/join/{code}")
     make = site.get_by_role("button", name="Create account")

@@ -28,7 +28,7 @@ def refused(data: Path, **variables: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "expected"),
     [
         ("QUORUM_DATABASE_URL", "postgresql://ada:secret@db:port/quorum", "must look like postgre"),
         ("QUORUM_DATABASE_URL", "postgresql://ada:secret@db:99999/quorum", "0-65535"),
@@ -57,11 +57,11 @@ def refused(data: Path, **variables: str) -> str:
     ],
 )
 def test_a_variable_that_says_nothing_useful_is_refused_by_name(
-    tmp_path: Path, name: str, value: str, told: str
+    tmp_path: Path, name: str, value: str, expected: str
 ) -> None:
     sentence = refused(tmp_path, **{name: value})
     assert sentence.startswith(f"Error: {name} ")
-    assert told in sentence
+    assert expected in sentence
     assert "secret" not in sentence
 
 

@@ -89,9 +89,9 @@ def test_queries_are_found_by_the_key_that_the_list_shows(site: Client) -> None:
         found = site.get(url, {"q": f" {shown.key} "}).context["cl"].result_list
     assert {one.key for one in found} == {shown.key}
     assert shown in found
-    (told,) = [one["sql"] for one in asked if '"retrieval_query"."key" = ' in one["sql"]]
+    (report,) = [one["sql"] for one in asked if '"retrieval_query"."key" = ' in one["sql"]]
     # The index begins with the set: without one, every row would be read.
-    assert '"retrieval_query"."query_set_id" IN (' in told
+    assert '"retrieval_query"."query_set_id" IN (' in report
     narrowed = {"q": shown.key, "query_set__id__exact": shown.query_set_id}
     assert list(site.get(url, narrowed).context["cl"].result_list) == [shown]
     assert list(site.get(url, {"q": shown.key[:-1]}).context["cl"].result_list) == []

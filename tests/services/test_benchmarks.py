@@ -37,8 +37,8 @@ def test_a_campaign_takes_every_step() -> None:
 
 
 def test_the_calls_of_a_campaign() -> None:
-    told = campaign.measure_calls(folders.fresh("paper"), SHARE)
-    assert {"create", "collect", "decide"} < told.keys()
+    report = campaign.measure_calls(folders.fresh("paper"), SHARE)
+    assert {"create", "collect", "decide"} < report.keys()
 
 
 def test_a_release() -> None:

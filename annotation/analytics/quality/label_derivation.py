@@ -28,23 +28,23 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
     valid = [vote.judgment.value for vote in votes if not vote.void]
     yes, no = sum(valid), len(valid) - sum(valid)
     policy = campaign.policy
-    told = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {no} No."]
+    report = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {no} No."]
     decision = decide_tally(len(valid), yes, policy)
     if decision.status == "labelled":
-        told.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
+        report.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
     elif triplet.imported_label is not None:
         label = "Yes" if triplet.imported_label else "No"
-        told.append(f"There is no majority, so the triplet keeps its imported label: {label}.")
+        report.append(f"There is no majority, so the triplet keeps its imported label: {label}.")
     elif decision.status == "unresolved" or triplet.status == Triplet.Status.UNRESOLVED:
-        told.append(
+        report.append(
             f"There is no majority after the maximum of {policy.max_votes} votes. "
             "Releases exclude this triplet."
         )
     else:
-        told.append(
+        report.append(
             f"There is no majority yet: {decision.wanted} more "
             f"{'vote is' if decision.wanted == 1 else 'votes are'} needed."
         )
     if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
-        told.append("The stored label is older than these votes. The next pass updates it.")
-    return told
+        report.append("The stored label is older than these votes. The next pass updates it.")
+    return report

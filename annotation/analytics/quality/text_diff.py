@@ -127,10 +127,10 @@ def _characters(text: str, start: int, end: int) -> list[_Word]:
 
 
 def _norm(word: str) -> str:
-    told = unicodedata.normalize("NFKC", word).casefold()
+    report = unicodedata.normalize("NFKC", word).casefold()
     return "".join(
         character
-        for character in told
+        for character in report
         if character not in _APOSTROPHES and unicodedata.category(character) != "Cf"
     )
 

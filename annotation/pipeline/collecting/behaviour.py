@@ -58,12 +58,12 @@ def _behaviour_row(answered: AnsweredAssignment) -> BehaviourRow:
     assignment = answered.assignment
     wall = assignment.submitted_at - assignment.accepted_at
     text = assignment.answers.get(BEHAVIOUR)
-    told = read_behaviour(text, answered.items.keys(), wall_ms=wall // MILLISECOND)
+    report = read_behaviour(text, answered.items.keys(), wall_ms=wall // MILLISECOND)
     return BehaviourRow(
         assignment.pk,
-        told.active_ms,
-        json.dumps(told.item_ms),
-        told.changes,
+        report.active_ms,
+        json.dumps(report.item_ms),
+        report.changes,
         is_straight(answered.answers, answered.items.keys()),
     )
 

@@ -50,14 +50,14 @@ class Report(NamedTuple):
 
 def read_behaviour(text: object, keys: Collection[str], *, wall_ms: int) -> Behaviour:
     """`wall_ms`: from the acceptance of the assignment to its submission."""
-    told = _object(text)
-    if _whole(told.get("v")) != VERSION:
+    report = _object(text)
+    if _whole(report.get("v")) != VERSION:
         return Behaviour()
     most = max(0, min(wall_ms, MOST_MS))
-    active_ms = _at_most(most, told.get("active_ms"))
+    active_ms = _at_most(most, report.get("active_ms"))
     item_ms: dict[str, int] = {}
     changes = 0
-    for key, item in _items(told.get("items"), keys):
+    for key, item in _items(report.get("items"), keys):
         ms = _at_most(most if active_ms is None else active_ms, item.get("ms"))
         if ms is not None:
             item_ms[key] = ms
@@ -86,16 +86,16 @@ def _object(text: object) -> Mapping[str, object]:
     if not isinstance(text, str) or len(text) > BEHAVIOUR_LENGTH:
         return {}
     try:
-        told = json.loads(text)
+        report = json.loads(text)
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, deep nesting
         return {}
-    return told if isinstance(told, dict) else {}
+    return report if isinstance(report, dict) else {}
 
 
-def _items(told: object, keys: Collection[str]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    if isinstance(told, dict):
+def _items(report: object, keys: Collection[str]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    if isinstance(report, dict):
         for key in keys:
-            item = told.get(key)
+            item = report.get(key)
             if isinstance(item, dict):
                 yield key, item
 

@@ -74,11 +74,11 @@ def everybody(campaign: Campaign, other: Campaign) -> dict[str, User]:
 
 def is_problem(answer: Answer, status: int) -> bool:
     """A problem document of this status, with all that it must have."""
-    told = answer.json()
+    report = answer.json()
     return (
         answer.status_code == status
         and answer.headers["Content-Type"] == "application/problem+json"
-        and {"type", "title", "status", "detail"} <= told.keys()
-        and told["status"] == status
-        and bool(told["detail"])
+        and {"type", "title", "status", "detail"} <= report.keys()
+        and report["status"] == status
+        and bool(report["detail"])
     )

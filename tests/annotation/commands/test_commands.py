@@ -235,8 +235,8 @@ def test_figures_that_cannot_be_counted_fail_nothing_that_was_done(
         monkeypatch.setattr(
             "annotation.operations.campaign.steps.deliver", lambda *_, **__: stopped
         )
-        told = refused("campaign", "publish", "faq")
-        assert "5 wait for the next `quorum campaign publish faq`: MTurk is away." in told
+        report = refused("campaign", "publish", "faq")
+        assert "5 wait for the next `quorum campaign publish faq`: MTurk is away." in report
     else:
         assert run_json("campaign", "publish", "faq")["sent"] == 5
 
@@ -269,8 +269,8 @@ def test_candidates_need_an_index(queries: str) -> None:
 def test_a_database_with_newer_pairs_is_refused_where_it_is_to_be_fresh(queries: str) -> None:
     run("campaign", "create", "faq", "--queries", queries)
     QaPair.objects.all()[0].delete()
-    told = refused("campaign", "retrieve", "faq", "--fresh")
-    assert "have changed since the index was made" in told
+    report = refused("campaign", "retrieve", "faq", "--fresh")
+    assert "have changed since the index was made" in report
     assert not Campaign.objects.get().hits.exists()
 
 
@@ -331,8 +331,8 @@ def test_an_unreachable_crowd_is_refused_and_tried_again_later(stage: Stage) -> 
     unreachable = f"MTurk cannot be reached at {stage.mturk.url}"
     assert refused("campaign", "collect", "faq").startswith(unreachable)
     stage.campaign.outbox.update(state="pending")
-    told = "0 calls were made, 5 wait for the next `quorum campaign publish faq`: "
-    assert refused("campaign", "publish", "faq").startswith(told + unreachable)
+    report = "0 calls were made, 5 wait for the next `quorum campaign publish faq`: "
+    assert refused("campaign", "publish", "faq").startswith(report + unreachable)
     stage.mturk.start()
     assert run_json("campaign", "publish", "faq")["sent"] == 5
     assert run_json("campaign", "collect", "faq")["new"] == 1
@@ -350,7 +350,7 @@ def test_a_bad_policy_is_refused_with_all_its_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["campaign", "create", "faq"], "One of --sample, --queries is missing"),
         (
@@ -362,8 +362,8 @@ def test_a_bad_policy_is_refused_with_all_its_faults(tmp_path: Path) -> None:
         (["campaign", "bonus", "faq", "3ONE", "0.50"], "--reason"),
     ],
 )
-def test_a_wrong_command_line_is_explained(arguments: Sequence[str], told: str) -> None:
-    with pytest.raises(CommandError, match=told):
+def test_a_wrong_command_line_is_explained(arguments: Sequence[str], expected: str) -> None:
+    with pytest.raises(CommandError, match=expected):
         quorum(*arguments)
 
 

@@ -65,9 +65,9 @@ def test_where_people_are_paid_the_sums_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", [["pause"], ["expire"], ["cancel"], ["extend", "--days", "7"]])
 def test_a_forecast_without_money_names_none(team: Team, verb: list[str]) -> None:
     team.publish()
-    told = previewed("campaign", verb[0], "team", *verb[1:])
-    assert "$" not in told
-    assert "paid" not in told
+    report = previewed("campaign", verb[0], "team", *verb[1:])
+    assert "$" not in report
+    assert "paid" not in report
     assert "$" not in run("campaign", verb[0], "team", *verb[1:], "--yes")
 
 
@@ -82,9 +82,9 @@ def test_a_worker_excluded_without_money_has_cost_none(team: Team) -> None:
     team.publish()
     team.work("eve")
     team.advance()
-    told = previewed("campaign", "exclude", "team", team.member("eve").worker_id)
-    assert "eve takes no further part in team: 25 votes no longer count." in told
-    assert "$" not in told
+    report = previewed("campaign", "exclude", "team", team.member("eve").worker_id)
+    assert "eve takes no further part in team: 25 votes no longer count." in report
+    assert "$" not in report
     run("campaign", "exclude", "team", "eve", "--yes")  # by her user name
     assert team.campaign.exclusions.get().worker.worker_id == team.member("eve").worker_id
     assert "paid" not in team.campaign.outbox.get(kind="exclude").reason

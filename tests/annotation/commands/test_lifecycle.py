@@ -75,15 +75,15 @@ def test_what_it_costs_is_said_before_the_yes(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1)
     stage.advance()
-    told = previewed("campaign", "pause", "faq")
-    assert "9 open assignments and 0 submissions without a decision may still cost $1.71" in told
-    assert "25 triplets have no label yet" in told
-    told = previewed("campaign", "expire", "faq")
-    assert "the 5 HITs of faq that have 9 open assignments" in told
-    assert "Up to $2.66 of what is reserved is free again" in told
-    told = previewed("campaign", "cancel", "faq")
-    assert "You cannot undo cancelling faq. 0 HITs and 0 further assignments" in told
-    assert "5 HITs with 9 open assignments expire" in told
+    report = previewed("campaign", "pause", "faq")
+    assert "9 open assignments and 0 submissions without a decision may still cost $1.71" in report
+    assert "25 triplets have no label yet" in report
+    report = previewed("campaign", "expire", "faq")
+    assert "the 5 HITs of faq that have 9 open assignments" in report
+    assert "Up to $2.66 of what is reserved is free again" in report
+    report = previewed("campaign", "cancel", "faq")
+    assert "You cannot undo cancelling faq. 0 HITs and 0 further assignments" in report
+    assert "5 HITs with 9 open assignments expire" in report
 
 
 def test_with_yes_the_same_is_said_on_standard_error(
@@ -126,8 +126,8 @@ def test_at_its_cap_a_campaign_says_so_and_a_raise_buys_on(stage: Stage) -> None
     set_budget(stage.campaign, 3 * 3 * PRICE + 1)
     published = run_json("campaign", "publish", "faq")
     assert (published["new_hits"], published["left_out"]) == (3, 2)
-    told = published["status"]
-    assert told == (
+    report = published["status"]
+    assert report == (
         "at its budget: 2 HITs and 0 further votes wait; raise it by $1.13: "
         "`quorum campaign budget faq 2.85`"
     )
@@ -169,11 +169,11 @@ def test_cancel_reaches_the_crowd_at_once(stage: Stage) -> None:
 def test_what_the_crowd_does_not_hear_waits(stage: Stage) -> None:
     stage.publish()
     stage.mturk.stop()
-    told = refused("campaign", "expire", "faq", "--yes")
-    assert told.startswith("It is decided and kept; 5 calls wait for the next pass: MTurk cannot")
+    report = refused("campaign", "expire", "faq", "--yes")
+    assert report.startswith("It is decided and kept; 5 calls wait for the next pass: MTurk cannot")
     assert stage.campaign.outbox.filter(kind="lifetime", state="pending").count() == 5
-    told = refused("campaign", "expire", "faq", "--yes")
-    assert told == "No HIT of faq is open to expire; 5 calls wait for the next pass."
+    report = refused("campaign", "expire", "faq", "--yes")
+    assert report == "No HIT of faq is open to expire; 5 calls wait for the next pass."
 
 
 def test_the_bar_moves_by_calls_that_got_through(

@@ -45,12 +45,12 @@ def test_the_report_says_what_is_hidden_in_json_and_in_words(
         "queries_without_a_positive_at_ranks_1_to_2": 0,
         "of_them_with_one_at_ranks_3_to_4": 0,
     }
-    told = run("campaign", "pool-depth-report", "faq-depth")
-    assert "positives by rank at ranks 3 to 4           0 4\n" in told
+    details = run("campaign", "pool-depth-report", "faq-depth")
+    assert "positives by rank at ranks 3 to 4           0 4\n" in details
     share = "hidden share of the positives in the top 4  0.5000 (95% interval 0.5000 to 0.5000)\n"
-    assert share in told
-    assert "hidden share interval" not in told
-    assert "partial                                     yes\n" in told
+    assert share in details
+    assert "hidden share interval" not in details
+    assert "partial                                     yes\n" in details
 
 
 def test_a_study_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -67,12 +67,12 @@ def test_other_retrievers_than_those_of_before_are_refused(tmp_path: Path) -> No
     retrieved_campaign(tmp_path)
     assert run_json("campaign", "retrieve", "faq")["candidates"] == 25
     assert run_json("campaign", "retrieve", "faq", "--retrievers", "dense")["candidates"] == 25
-    told = refused("campaign", "retrieve", "faq", "--retrievers", "dense,bm25")
-    assert told.endswith(
+    report = refused("campaign", "retrieve", "faq", "--retrievers", "dense,bm25")
+    assert report.endswith(
         "by dense, not by dense and bm25: make a new query set to retrieve by others."
     )
-    told = refused("campaign", "retrieve", "faq", "--retrievers", "splade")
-    assert "There is no retriever 'splade'" in told
+    report = refused("campaign", "retrieve", "faq", "--retrievers", "splade")
+    assert "There is no retriever 'splade'" in report
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,9 @@ def test_by_hand_the_worker_reads_what_the_owner_wrote(one_hit: Stage) -> None:
     one_hit.work("bob", 1, slips=1)
     one_hit.advance()
     exclude(one_hit.campaign, "ABOB", reason=" You share an account with another worker. ")
-    told = "You share an account with another worker."
-    assert why_excluded(one_hit.campaign.exclusions.get())[0] == told
-    assert one_hit.outbox("exclude")[0].reason == f"{told} {PAID}"
+    report = "You share an account with another worker."
+    assert why_excluded(one_hit.campaign.exclusions.get())[0] == report
+    assert one_hit.outbox("exclude")[0].reason == f"{report} {PAID}"
 
 
 def test_by_hand_and_without_a_reason_no_false_figures_are_told(one_hit: Stage) -> None:
@@ -87,7 +87,7 @@ def test_by_hand_and_without_a_reason_no_false_figures_are_told(one_hit: Stage) 
 
 
 @pytest.mark.parametrize(
-    ("contact", "policy", "told"),
+    ("contact", "policy", "expected"),
     [
         (
             "",
@@ -99,7 +99,7 @@ def test_by_hand_and_without_a_reason_no_false_figures_are_told(one_hit: Stage) 
     ],
 )
 def test_somebody_to_write_to_is_always_named(
-    settings: Settings, contact: str, policy: dict[str, object], told: str
+    settings: Settings, contact: str, policy: dict[str, object], expected: str
 ) -> None:
     settings.CONTACT = contact
-    assert words(**policy).endswith(told)
+    assert words(**policy).endswith(expected)

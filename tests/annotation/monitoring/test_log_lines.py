@@ -82,10 +82,10 @@ def test_each_call_about_a_hit_names_the_campaign_and_the_hit(
     approve_manually(one_hit.campaign, refused, now=one_hit.mturk.clock.now())
     one_hit.deliver()
     key = one_hit.hit(1).key
-    told = written.lines(SEND)
+    report = written.lines(SEND)
     for kind in ("approve", "reject", "bonus", "overturn"):
         words = f"DEBUG {SEND} [campaign=faq hit={key}]: {kind}: done"
-        ((_, fields),) = [line for line in told if line[0] == words]
+        ((_, fields),) = [line for line in report if line[0] == words]
         assert (fields["campaign"], fields["hit"]) == ("faq", key)
         assert (fields["level"], fields["message"]) == ("DEBUG", f"{kind}: done")
 
@@ -126,9 +126,9 @@ def test_what_the_comparison_with_the_crowd_says_of_a_hit_names_it(
     key = one_hit.hit(1).key
     extra = create_there(one_hit, key)
     reconcile_campaign(one_hit.campaign.pk, full=True)
-    told = [words for words, _ in written.lines("annotation.jobs.tasks") if extra in words]
-    assert told
-    assert all(f"[campaign=faq hit={key}]: campaign faq: HIT" in words for words in told)
+    report = [words for words, _ in written.lines("annotation.jobs.tasks") if extra in words]
+    assert report
+    assert all(f"[campaign=faq hit={key}]: campaign faq: HIT" in words for words in report)
 
 
 @pytest.mark.parametrize("address", ["charts/none", "hits/99"])

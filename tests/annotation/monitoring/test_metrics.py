@@ -92,12 +92,12 @@ def test_each_hit_is_in_one_state_alone(stage: Stage, client: Client) -> None:
     by_hand = {"planned": 1, "open": 1, "full": 1, "expired": 1, "faulty": 1}
     assert take(stage.campaign).figures["hits_by_state"] == by_hand
     found = read(client)
-    told = {
+    report = {
         dict(labels)["state"]: count
         for (name, labels), count in found.items()
         if name == "quorum_hits"
     }
-    assert told == by_hand
+    assert report == by_hand
     hits.update(crowd_id=None, fault="")
     all_planned = {**dict.fromkeys(by_hand, 0), "planned": 5}
     assert take(stage.campaign).figures["hits_by_state"] == all_planned
@@ -222,14 +222,14 @@ def test_counts_of_several_processes_are_added_up(
     assert value(read(client), "quorum_crowd_calls_total", kind="create", outcome="done") == 5
 
 
-@pytest.mark.parametrize("told", [{}, {"PROMETHEUS_MULTIPROC_DIR": ""}])
+@pytest.mark.parametrize("expected", [{}, {"PROMETHEUS_MULTIPROC_DIR": ""}])
 def test_an_error_of_the_crowd_in_a_worker_stands_in_what_the_site_tells(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, str]
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, str]
 ) -> None:
     nobody = {"AWS_ENDPOINT_URL_MTURK": "http://127.0.0.1:1"}
     keys = {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
     level = {"QUORUM_LOG_LEVEL": "INFO", "QUORUM_LOG_FORMAT": "line"}
-    worker = run(FAIL_ONCE, QUORUM_DATA=str(tmp_path), **nobody, **keys, **level, **told)
+    worker = run(FAIL_ONCE, QUORUM_DATA=str(tmp_path), **nobody, **keys, **level, **expected)
     assert (
         " INFO annotation.pipeline.outbox.send [campaign=faq hit=faq-1]: approve: " in worker.stderr
     )
@@ -300,8 +300,8 @@ def test_health_says_when_the_disk_is_nearly_full(
 
 def test_an_answer_names_its_request(client: Client) -> None:
     assert len(client.get("/sign-in")["X-Request-ID"]) == 32
-    told = client.get("/sign-in", headers={"X-Request-ID": "proxy-17.4"})
-    assert told["X-Request-ID"] == "proxy-17.4"
+    report = client.get("/sign-in", headers={"X-Request-ID": "proxy-17.4"})
+    assert report["X-Request-ID"] == "proxy-17.4"
     for forged in ("a b", "x" * 65, "a\nb", "ü"):
         answer = client.get("/sign-in", headers={"X-Request-ID": forged})
         assert answer["X-Request-ID"] != forged

@@ -99,14 +99,14 @@ def test_who_runs_a_campaign_is_told_once_that_it_stands_still(one_hit: Stage) -
 
 
 @pytest.mark.parametrize(
-    ("state", "attempts", "told"),
+    ("state", "attempts", "expected"),
     [("pending", 1, 0), ("pending", 5, 1), ("pending", 0, 1), ("failed", 1, 1)],
 )
 def test_a_call_that_is_soon_tried_again_is_no_standstill(
-    one_hit: Stage, state: str, attempts: int, told: int
+    one_hit: Stage, state: str, attempts: int, expected: int
 ) -> None:
     OutboxMessage.objects.update(state=state, attempts=attempts, error="Busy.")
-    assert len(note_blocked(one_hit.campaign)) == told
+    assert len(note_blocked(one_hit.campaign)) == expected
 
 
 def test_a_job_that_is_refused_is_told_to_who_asked_for_it() -> None:

@@ -79,9 +79,9 @@ def test_an_event_arrives_once_signed_and_in_the_standard_s_form(receiver: Recei
     (event,) = happen()
     assert (deliver(), deliver()) == (1, 0)
     ((sent, body),) = receiver.got
-    told = Verifier(made.secret).verify(body, sent)
-    assert list(told) == ["type", "timestamp", "data"]
-    assert (told["type"], told["data"]) == ("release.ready", {"release": 0})
+    report = Verifier(made.secret).verify(body, sent)
+    assert list(report) == ["type", "timestamp", "data"]
+    assert (report["type"], report["data"]) == ("release.ready", {"release": 0})
     assert sent["webhook-id"] == event.message_id
     row = event.deliveries.get()
     assert (row.state, row.tries.get().status) == ("done", 204)

@@ -63,10 +63,10 @@ def test_the_job_makes_the_campaign_with_all_that_belongs_to_it(carla: User) -> 
 
 def test_a_job_cut_off_after_its_work_says_the_same_when_it_runs_again(carla: User) -> None:
     job = run(request_creation(SAMPLED, by=by_page(carla)))
-    told = job.result
+    report = job.result
     Job.objects.update(state="running", beat_at=None, ended_at=None)
     again = run(job)
-    assert (again.state, again.result) == ("done", told)
+    assert (again.state, again.result) == ("done", report)
     assert Campaign.objects.count() == AuditEntry.objects.count() == 1
 
 
@@ -136,8 +136,8 @@ def test_of_those_who_have_drawn_the_same_questions_one_holds_them_out(carla: Us
             return str(error)
         return ""
 
-    told = together(*(partial(refusal, number) for number in range(6)))
-    assert sorted(told) == ["", *[CHANGED] * 5]
+    report = together(*(partial(refusal, number) for number in range(6)))
+    assert sorted(report) == ["", *[CHANGED] * 5]
     assert QuerySet.objects.get().queries.count() == 3
 
 

@@ -264,9 +264,9 @@ def came_of(
         rows = entries.values_list("verb", "subject", "details")[before:]
         log = [(verb, to, details | {"new": None}) for verb, to, details in rows]
         by = list(entries.values_list("via", "actor", "user__username")[before:])
-        told = (said, log, state_of(world.campaign))
+        report = (said, log, state_of(world.campaign))
         transaction.set_rollback(True)
-    return told, by
+    return report, by
 
 
 @pytest.mark.parametrize("name", [*CASES, *DATABASE_CASES])
@@ -421,7 +421,7 @@ def test_long_ones_are_asked_for_with_the_same_words(stage: Stage, name: str) ->
     if name in UNDONE:
         undo(stage.campaign, name)
     world, asked = world_of(stage, works=False), LONG[name]
-    told = []
+    report = []
     form = {name: str(value).format(endpoint=stage.mturk.url) for name, value in asked.form.items()}
     for ask in (
         lambda role: world.clients[role].post(f"/admin/campaigns/faq/{asked.page}", form),
@@ -434,9 +434,9 @@ def test_long_ones_are_asked_for_with_the_same_words(stage: Stage, name: str) ->
                 log = AuditEntry.objects.values_list("verb", "details")
                 details = [(verb, {**given, "job": ""}) for verb, given in log]
                 is_refused = answer.status_code == 403
-                told.append((role, is_refused, job and (job.kind, job.arguments), details))
+                report.append((role, is_refused, job and (job.kind, job.arguments), details))
                 transaction.set_rollback(True)
-    page, call = told[: len(ROLES)], told[len(ROLES) :]
+    page, call = report[: len(ROLES)], report[len(ROLES) :]
     operation = LONG_OPERATIONS[name]
     for role, is_refused, job, details in call:
         assert is_refused == (operation.permission not in PERMISSIONS[role])
@@ -463,7 +463,7 @@ def test_a_worker_and_a_command_run_the_same(
         job = queue.run(queued.pk, "here", HANDLERS)
         assert job
         assert (job.state, job.error) == ("done", "")
-        told = operation.report(stage.campaign, job.result)
+        report = operation.report(stage.campaign, job.result)
         transaction.set_rollback(True)
     out = StringIO()
     noun = ["campaign", name] if operation.has_command else [name]
@@ -471,9 +471,9 @@ def test_a_worker_and_a_command_run_the_same(
     printed = json.loads(out.getvalue())
     if name == "reconcile":
         compared = printed["campaigns"]["faq"]
-        assert (told["hits_compared"], told["mended"]) == (compared["hits"], compared["done"])
+        assert (report["hits_compared"], report["mended"]) == (compared["hits"], compared["done"])
     elif name != "snapshot":  # which takes another time
-        assert printed == {"campaign": "faq", **json.loads(json.dumps(told))}
+        assert printed == {"campaign": "faq", **json.loads(json.dumps(report))}
     logged = [name] * (operation.logged and not printed.get("already"))
     log = AuditEntry.objects.values_list("verb", "via")
     assert list(log) == [(verb, "command") for verb in logged if verb != "retrieve"]

@@ -218,7 +218,7 @@ def test_what_experts_have_said_is_true(campaign: Campaign) -> None:
     assert {key for key, one in said.items() if one.by_experts} == set(opposite)
 
 
-def test_of_a_dataset_made_elsewhere_what_is_open_is_dry_run(tmp_path: Path) -> None:
+def test_of_an_imported_dataset_what_is_open_is_dry_run(tmp_path: Path) -> None:
     rows = [
         {"question": f"why {number}", "answer": "so", "label": None if number % 2 else 1}
         for number in range(4)
@@ -237,7 +237,7 @@ def test_a_campaign_without_candidates_is_refused(campaign: Campaign) -> None:
         make_plan(campaign, Options())
 
 
-def test_a_rehearsal_takes_no_more_than_minutes(campaign: Campaign) -> None:
+def test_a_dry_run_takes_no_more_than_minutes(campaign: Campaign) -> None:
     assert most_queries(campaign) == usual_queries(campaign) == 5
     campaign.policy_data = replace(campaign.policy, candidates_per_query=200).to_dict()
     assert (usual_queries(campaign), most_queries(campaign)) == (2, 5)

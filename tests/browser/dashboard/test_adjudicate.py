@@ -8,7 +8,7 @@ from annotation.models import Campaign, ExpertLabel, HitItem, Instructions, Item
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
 from tests.browser.conftest import sign_in
-from tests.browser.eye import DESK, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 from tests.exports.support.campaigns import make_campaign
 
 TIE = "ada+ bob- third+ fourth-"
@@ -149,7 +149,7 @@ def test_without_scripts_the_page_works_all_the_same(
 def test_it_is_readable_before_and_after_the_decision_and_where_nothing_is_left(
     adjudication: Page,
 ) -> None:
-    eye = Eye(adjudication, at=PHONE, other=DESK, thorough=True)
+    eye = Eye(adjudication, at=PHONE, other=OWN_WORK, thorough=True)
     eye.look("before")
     note = adjudication.get_by_label("Note")
     note.evaluate("note => note.removeAttribute('maxlength')")

@@ -78,9 +78,9 @@ def judged(stage: Stage, live_server: LiveServer, settings: Settings) -> Stage:
     work = stage.hit(1).assignments.get(worker__worker_id="AADA")
     item = stage.hit(1).items.exclude(triplet=None)[0]
     ItemReport.objects.create(assignment=work, item=item, reason="unclear", text="Which bread?")
-    told = {"campaign": campaign, "state": "failed", "error": "No such HIT.", "attempts": 1}
+    report = {"campaign": campaign, "state": "failed", "error": "No such HIT.", "attempts": 1}
     OutboxMessage.objects.create(
-        token="one", kind="extend", hit=stage.hit(2), new_assignments=1, **told
+        token="one", kind="extend", hit=stage.hit(2), new_assignments=1, **report
     )
     record(by_command(), "pause", campaign=campaign, details={"reason": "a look", "hits": 5})
     for figures in (take, worker_figures.take, review_figures.take):

@@ -6,7 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.analytics.campaign.snapshots import take
 from tests.browser.conftest import sign_in
-from tests.browser.eye import DESK, PATIENCE_MS, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PATIENCE_MS, PHONE, Eye
 from tests.worlds.small_campaign import Stage
 
 
@@ -58,7 +58,7 @@ def test_it_is_open_to_everybody_in_light_and_dark_and_on_a_phone(
     framed.work("bob", 1, lambda query, _: int(query != "bread"))
     framed.advance()
     take(framed.campaign)
-    eye = Eye(overview, at=PHONE, other=DESK, thorough=True)
+    eye = Eye(overview, at=PHONE, other=OWN_WORK, thorough=True)
     overview.reload()
     expect(overview.get_by_text("Counted")).to_be_visible()
     eye.look("overview")

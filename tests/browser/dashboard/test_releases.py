@@ -15,7 +15,7 @@ from exports.formats.loading_code import snippets
 from exports.models import Build, Download, Release
 from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import CheckAccess, sign_in
-from tests.browser.eye import DESK, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 from tests.exports.support.builds import build_of
 from tests.exports.support.storage import lie_at
 from tests.exports.support.stored_release import stored_release
@@ -34,7 +34,7 @@ def site(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path
 
 
 def test_every_page_is_fit_for_every_reader_and_screen(site: LiveServer, page: Page) -> None:
-    eye = Eye(page, site.url, at=PHONE, other=DESK, thorough=True)
+    eye = Eye(page, site.url, at=PHONE, other=OWN_WORK, thorough=True)
     sign_in(page, site.url, reader("cleo", "download_release", "add_build"))
     campaign = Campaign.objects.get()
 

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.models import Account, Assignment, Behaviour, Exclusion, ItemReport, Worker
 from tests.annotation.support.hits import REAL, make_campaign, make_hit
 from tests.browser.conftest import sign_in
-from tests.browser.eye import DESK, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 
 HITS = 12
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -78,7 +78,7 @@ def workers(page: Page, live_server: LiveServer) -> Page:
 def test_the_pages_are_open_to_everybody_and_only_tables_move_sideways_on_a_phone(
     workers: Page,
 ) -> None:
-    eye = Eye(workers, at=PHONE, other=DESK, thorough=True)
+    eye = Eye(workers, at=PHONE, other=OWN_WORK, thorough=True)
     workers.reload()
     eye.look("workers")
     table = workers.get_by_role("region", name="Workers, table")

@@ -60,13 +60,13 @@ def test_a_failing_site_is_asked_again_and_an_answer_that_got_lost_does_no_harm(
     listen_in(page)
     start(team, page)
     answer(page, "nnnnnnn")
-    told: list[bool] = []
+    report: list[bool] = []
     tries: list[str] = []
 
     def fail(route: Route) -> None:
         if route.request.method != "POST":
             return route.continue_()
-        if not told:
+        if not report:
             return route.fulfill(status=503, body="away")
         tries.append("post")
         if len(tries) == 1:
@@ -77,7 +77,7 @@ def test_a_failing_site_is_asked_again_and_an_answer_that_got_lost_does_no_harm(
     page.route(f"**/work/{work_of(team).assignment_id}", fail)
     page.keyboard.press("Enter")
     expect(page.locator(".note")).to_contain_text("The site is away")
-    told.append(True)
+    report.append(True)
     page.wait_for_url("**/work")
     assert len(tries) == 2
     assert work_of(team).status == "submitted"

@@ -15,7 +15,7 @@ from annotation.pipeline.setup.qualification_items import create_qualification_i
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.browser.conftest import sign_in
-from tests.browser.eye import DESK, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, packed_campaign
 from tests.worlds.team import make_team
@@ -40,7 +40,7 @@ def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
 
 @pytest.fixture
 def eye(page: Page, live_server: LiveServer, campaign: Campaign) -> Eye:
-    return Eye(page, live_server.url, at=PHONE, other=DESK, thorough=True)
+    return Eye(page, live_server.url, at=PHONE, other=OWN_WORK, thorough=True)
 
 
 def test_the_qualification_test_from_its_start_to_its_end(eye: Eye, campaign: Campaign) -> None:

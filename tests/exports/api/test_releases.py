@@ -15,12 +15,12 @@ BUILDS = "campaigns/demo/builds"
 
 
 def test_a_release_is_read_with_a_link_to_each_file(release: Release, owner: Program) -> None:
-    told = owner.get("campaigns/demo/releases/1").json()
-    assert told["manifest_sha256"] == release.manifest_sha256
-    assert [file["path"] for file in told["files"]] == sorted(
+    report = owner.get("campaigns/demo/releases/1").json()
+    assert report["manifest_sha256"] == release.manifest_sha256
+    assert [file["path"] for file in report["files"]] == sorted(
         release.files.values_list("path", flat=True)
     )
-    for file in told["files"]:
+    for file in report["files"]:
         fetched = b"".join(Client().get(file["link"]))  # without signing in
         assert (len(fetched), hashlib.sha256(fetched).hexdigest()) == (
             file["bytes"],

@@ -99,5 +99,7 @@ def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -
 def test_a_build_that_made_nothing_new_is_told(campaign: Campaign, tmp_path: Path) -> None:
     for name in ("one", "two"):
         printed("build", "demo", "--out", str(tmp_path / name), "--quiet")
-    told = printed("list", "demo").splitlines()
-    assert told[1:] == ["demo: the last build made no release: nothing has changed since release 1"]
+    report = printed("list", "demo").splitlines()
+    assert report[1:] == [
+        "demo: the last build made no release: nothing has changed since release 1"
+    ]

@@ -38,8 +38,8 @@ def test_what_nobody_judged_has_no_protocol_of_judging(tmp_path: Path) -> None:
     words = words_of(nobody_judged(tmp_path / "x"))
     assert "Who made them, and how, is not recorded" in words
     assert "Nobody judged a triplet here" in words
-    for told in ("Masters", "mturk", "control", "was excluded", "more vote", "annotators read"):
-        assert told not in words.split("How it was made")[1].split("Splits")[0], told
+    for report in ("Masters", "mturk", "control", "was excluded", "more vote", "annotators read"):
+        assert report not in words.split("How it was made")[1].split("Splits")[0], report
 
 
 def test_what_nobody_judged_has_no_figure_of_votes(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ def test_what_nobody_judged_has_no_figure_of_votes(tmp_path: Path) -> None:
     trust = words.split("Label quality")[1].split("How it was made")[0]
     assert "No votes are known" in trust
     assert "Nobody judged here." in trust
-    for told in ("undefined", "0 of 0", "Gini", "0 labels", "USD", "kappa"):
-        assert told not in trust, told
+    for report in ("undefined", "0 of 0", "Gini", "0 labels", "USD", "kappa"):
+        assert report not in trust, report
     assert "no votes show how clear it is" in words
 
 

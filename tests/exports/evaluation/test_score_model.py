@@ -118,8 +118,8 @@ def test_a_selector_is_scored_by_the_form_that_it_reads(
 
 def test_a_selector_with_another_form_is_refused(release: Path, tmp_path: Path) -> None:
     folder = selector_folder(tmp_path / "selector", "QAQ")
-    told = refusal(release, tmp_path / "my.run", "--form", "QQ", model=str(folder))
-    assert "is an answer selector that reads QAQ: leave --form out" in told
+    report = refusal(release, tmp_path / "my.run", "--form", "QQ", model=str(folder))
+    assert "is an answer selector that reads QAQ: leave --form out" in report
 
 
 @pytest.fixture

@@ -71,10 +71,10 @@ def test_a_retriever_that_was_trained_here_is_told_by_its_name(
     settings.MODELS_DIR = tmp_path / "models"
     model = register(trained("faq-qqa"))
     IndexVersion.objects.update(model=str(model.path), trained=model)
-    told = facts(extracted(campaign, tmp_path))["retriever"]
-    assert told["model"] == "faq-qqa"
+    report = facts(extracted(campaign, tmp_path))["retriever"]
+    assert report["model"] == "faq-qqa"
     (model.path / "config.json").write_bytes(b"[]")
-    encoder = query_encoder(told)
+    encoder = query_encoder(report)
     assert encoder.encode is None
     assert encoder.note.startswith("The model faq-qqa has changed since it was registered: ")
 
@@ -82,14 +82,14 @@ def test_a_retriever_that_was_trained_here_is_told_by_its_name(
 def test_labels_and_votes_are_those_worked_out_by_hand(campaign: Campaign, tmp_path: Path) -> None:
     found = {query["id"]: query for query in lines(extracted(campaign, tmp_path) / "queries.jsonl")}
     assert list(found) == ["moon", "rain", "tea"]
-    told = {
+    report = {
         key: [
             (one["rank"], one["label"], one["votes"]["yes"], one["votes"]["no"])
             for one in query["candidates"]
         ]
         for key, query in found.items()
     }
-    assert told == {
+    assert report == {
         "moon": [(1, 1, 2, 0), (2, 1, 2, 1), (3, 0, 0, 2)],
         "rain": [(1, 0, 0, 2), (2, 0, 1, 2), (3, 0, 0, 2)],
         "tea": [(1, 1, 2, 0), (3, 0, 0, 2)],
@@ -339,8 +339,8 @@ def test_imported_labels_stand_without_votes_and_give_way_to_them(tmp_path: Path
     write_labels(campaign)
     extracted(campaign, tmp_path)
     moon, rain = lines(tmp_path / "queries.jsonl")
-    told = [(one["label"], one["votes"]["yes"], one["votes"]["no"]) for one in moon["candidates"]]
-    assert told == [(0, 0, 0), (1, 2, 0), (0, 1, 0)]
+    report = [(one["label"], one["votes"]["yes"], one["votes"]["no"]) for one in moon["candidates"]]
+    assert report == [(0, 0, 0), (1, 2, 0), (0, 1, 0)]
     assert rain["candidates"][0]["score"] is None
     # Any number of candidates is complete there.
     assert [row["complete"] for row in lines(tmp_path / "counts.jsonl")] == [True, True]
@@ -400,9 +400,9 @@ def test_a_salt_is_made_once_and_hides_the_names(tmp_path: Path) -> None:
 
 
 def test_progress_counts_the_queries(campaign: Campaign, tmp_path: Path) -> None:
-    told: list[int] = []
-    extract(campaign, tmp_path, partial=False, progress=told.append)
-    assert sum(told) == 3
+    report: list[int] = []
+    extract(campaign, tmp_path, partial=False, progress=report.append)
+    assert sum(report) == 3
 
 
 def test_rows_stored_in_another_order_make_the_same_bytes(tmp_path: Path) -> None:

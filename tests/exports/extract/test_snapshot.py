@@ -66,15 +66,15 @@ def test_a_record_that_changes_while_it_is_read_is_read_as_it_was(
     monkeypatch.setattr(queries, "CANDIDATES_PER_STEP", 1)
     for module in (queries, votes, assignments):
         monkeypatch.setattr(module, "ROWS", 2)
-    told: list[int] = []
+    report: list[int] = []
 
     def write(increment: int) -> None:
-        told.append(increment)
+        report.append(increment)
         elsewhere(flip_all_labels)
         elsewhere(Judgment.objects.all().delete)
 
     extract(campaign, tmp_path / "busy", partial=False, progress=write)
-    assert len(told) == 3
+    assert len(report) == 3
     assert contents(tmp_path / "busy") == contents(tmp_path / "quiet")
 
 

@@ -53,7 +53,7 @@ def run(tmp_path: Path) -> Run:
 
     def run(key: str, folder: Path, more: str = "") -> str:
         program = {"python": [sys.executable, "-c"], "bash": ["bash", "-ec"]}[CODE[key].language]
-        told = subprocess.run(
+        report = subprocess.run(
             [*program, CODE[key].code + more],
             cwd=folder,
             env=os.environ | own,
@@ -61,8 +61,8 @@ def run(tmp_path: Path) -> Run:
             text=True,
             check=False,
         )
-        assert told.returncode == 0, told.stderr
-        return told.stdout
+        assert report.returncode == 0, report.stderr
+        return report.stdout
 
     return run
 

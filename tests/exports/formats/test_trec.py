@@ -58,14 +58,14 @@ def test_measures_over_the_qrels_are_those_made_by_hand(tmp_path: Path) -> None:
 def test_ranx_reads_the_same_labels_and_measures_the_same(tmp_path: Path) -> None:
     """Without its compiler, which would take half a minute for two queries."""
     folder = write_release(tmp_path, small_split())
-    told = subprocess.run(
+    report = subprocess.run(
         [sys.executable, "-c", READ_BY_RANX, folder / "trec" / "train.qrels", write_run(folder)],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
         check=True,
         capture_output=True,
         text=True,
     )
-    labels, scores = json.loads(told.stdout.splitlines()[-1])
+    labels, scores = json.loads(report.stdout.splitlines()[-1])
     assert labels == {
         query: {f"{query}-c{rank}": label for rank, label in enumerate(found, start=1)}
         for query, found in LABELS.items()

@@ -56,18 +56,18 @@ def test_a_whole_release_has_no_difference(
     report = verify(folder)
     assert report.differences == []
     assert report.checked > 300
-    told = " ".join(report.unchecked)
-    assert ("judgments were left out" in told) is not judgments
-    assert ("at random" in told) is (way == "random")
-    assert "embeddings" in told
+    details = " ".join(report.unchecked)
+    assert ("judgments were left out" in details) is not judgments
+    assert ("at random" in details) is (way == "random")
+    assert "embeddings" in details
 
 
 def test_without_the_judgments_the_figures_that_need_them_are_listed(tmp_path: Path) -> None:
     report = verify(finished(tmp_path / "r", options=Options(judgments=False)))
-    (told,) = [sentence for sentence in report.unchecked if sentence.startswith(STATS)]
+    (details,) = [sentence for sentence in report.unchecked if sentence.startswith(STATS)]
     for name in ("agreement", "controls", "campaign.votes", "workers.gini"):
-        assert f" {name}" in told
-    assert "robust" not in told
+        assert f" {name}" in details
+    assert "robust" not in details
 
 
 def test_what_changed_since_the_release_before_is_checked_where_that_is_at_hand(

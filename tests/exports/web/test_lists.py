@@ -87,6 +87,6 @@ def test_changes_are_told_in_words(campaign: Campaign, dans: Client) -> None:
         "queries": {"added": 1, "withdrawn": 2, "moved": 0},
     }
     stored_release(campaign, changes=changes)
-    told = "1,200 labels added, 1 label changed, 1 query added, 2 queries withdrawn."
-    assert told in text(dans.get(ADDRESS))
-    assert told in text(dans.get(f"{ADDRESS}/1"))
+    report = "1,200 labels added, 1 label changed, 1 query added, 2 queries withdrawn."
+    assert report in text(dans.get(ADDRESS))
+    assert report in text(dans.get(f"{ADDRESS}/1"))

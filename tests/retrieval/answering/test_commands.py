@@ -58,13 +58,13 @@ def test_a_question_is_answered_by_the_pair_that_the_selector_scores_best(
     index: IndexVersion, selector: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     question = "how do I make a loaf of bread"
-    [told] = asked(capsys, question, "--selector", str(selector))
+    [report] = asked(capsys, question, "--selector", str(selector))
     wanted = by_selector(selector, question)
-    rows = [told["answer"], *told["nearest"]]
+    rows = [report["answer"], *report["nearest"]]
     assert [row["pair_id"] for row in rows] == [pk for _, pk in wanted]
     assert [row["score"] for row in rows] == pytest.approx([score for score, _ in wanted], abs=1e-5)
-    assert (told["selector"], told["threshold"], told["candidates"]) == ("chooses", None, 3)
-    assert told["answer"]["source"] == "faq"
+    assert (report["selector"], report["threshold"], report["candidates"]) == ("chooses", None, 3)
+    assert report["answer"]["source"] == "faq"
 
 
 def test_the_selector_of_the_settings_answers_unless_none_is_wanted(
@@ -83,11 +83,11 @@ def test_below_the_threshold_there_is_no_answer_but_the_nearest(
 ) -> None:
     training = training_folder(tmp_path / "trained", threshold=0.9999)
     selector_folder(training / "seed-2/model")
-    [told] = asked(capsys, "bread", "--selector", str(training))
-    assert (told["answer"], told["threshold"], len(told["nearest"])) == (None, 0.9999, 3)
-    assert told["selector"] == "trained"
+    [report] = asked(capsys, "bread", "--selector", str(training))
+    assert (report["answer"], report["threshold"], len(report["nearest"])) == (None, 0.9999, 3)
+    assert report["selector"] == "trained"
     [sure] = asked(capsys, "bread", "--selector", str(training), "--threshold", "0")
-    assert (sure["threshold"], sure["answer"]) == (0, told["nearest"][0])
+    assert (sure["threshold"], sure["answer"]) == (0, report["nearest"][0])
 
 
 def test_people_read_the_answer_its_source_and_its_score(
@@ -166,20 +166,20 @@ def test_a_system_is_scored_beside_each_ablation_asked_for(
         *("--without-neural", "--without-selector", "--json"),
         *("--without-dataset", index.path, base, "--without-answer", index.path, questions),
     )
-    told = json.loads(capsys.readouterr().out)
-    assert (told["questions"], told["in_the_database"], told["k"]) == (2, 2, 500)
-    assert told["right"] == "normalised answer or alias match: a proxy for a judge"
-    assert [(one["system"], one["selector"], one["retrievers"]) for one in told["systems"]] == [
+    report = json.loads(capsys.readouterr().out)
+    assert (report["questions"], report["in_the_database"], report["k"]) == (2, 2, 500)
+    assert report["right"] == "normalised answer or alias match: a proxy for a judge"
+    assert [(one["system"], one["selector"], one["retrievers"]) for one in report["systems"]] == [
         ("full", str(selector), ["dense"]),
         ("dataset", base, ["dense"]),
         ("neural", str(selector), ["bm25"]),
         ("selector", None, ["dense"]),
         ("answer", questions, ["dense"]),
     ]
-    alone = told["systems"][3]
+    alone = report["systems"][3]
     # The questions are those of the database, so the retriever finds both; one answer is known.
     assert (alone["accuracy"]["value"], alone["answered"]) == (0.5, 1)
-    full = told["systems"][0]
+    full = report["systems"][0]
     expected = sum(
         QaPair.objects.get(pk=by_selector(selector, question)[0][1]).answer == answer
         for question, answer in [

@@ -25,7 +25,7 @@ def test_a_file_is_read_and_cleaned(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "expected"),
     [
         ("{", "Line 2 of .*: the line is not JSON"),
         ('{"answers": ["so"]}', "there is no question"),
@@ -37,10 +37,10 @@ def test_a_file_is_read_and_cleaned(tmp_path: Path) -> None:
         ('{"question": "why?", "answers": ["\\ud800"]}', "there is no answer in UTF-8"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, row: str, told: str) -> None:
+def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, row: str, expected: str) -> None:
     path = tmp_path / "known.jsonl"
     path.write_text(f'{{"question": "how?", "answers": ["so"]}}\n{row}\n')
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=expected):
         read_known(path)
 
 

@@ -78,9 +78,9 @@ def test_a_broken_record_is_refused_by_name(tmp_path: Path, changed: dict[str, o
 
 def test_a_record_that_leads_out_of_its_folder_is_refused(tmp_path: Path) -> None:
     folder = training_folder(tmp_path)
-    told = json.loads((folder / "training.json").read_text())
-    told["trainings"][1]["model"] = "../../elsewhere"
-    write(folder, told)
+    report = json.loads((folder / "training.json").read_text())
+    report["trainings"][1]["model"] = "../../elsewhere"
+    write(folder, report)
     with pytest.raises(UserError, match="must be a folder inside the training's"):
         find_selector(str(folder))
 

@@ -35,16 +35,16 @@ def ada(add_pairs: AddPairs, tmp_path: Path, settings: Any) -> Program:
 
 def test_a_question_is_answered_as_on_the_page(ada: Program, tmp_path: Path, settings: Any) -> None:
     settings.SELECTOR = str(selector_folder(tmp_path / "chooses"))
-    told = ada.post("pairs/answer", {"question": "how do I make a loaf", "k": 2})
+    report = ada.post("pairs/answer", {"question": "how do I make a loaf", "k": 2})
     wanted, _ = answered("how do I make a loaf", 2)
-    assert told.status_code == 200
+    assert report.status_code == 200
     assert wanted.answer
-    rows = [told.json()["answer"], *told.json()["nearest"]]
+    rows = [report.json()["answer"], *report.json()["nearest"]]
     assert [(row["pair"], row["score"], row["rank"]) for row in rows] == [
         (one.pair.pk, one.score, one.rank) for one in wanted.ranked
     ]
     assert rows[0]["answer"] == wanted.answer.pair.answer
-    assert {name: told.json()[name] for name in ("candidates", "selector", "threshold")} == {
+    assert {name: report.json()[name] for name in ("candidates", "selector", "threshold")} == {
         "candidates": 2, "selector": "chooses", "threshold": None,
     }  # fmt: skip
 
@@ -55,14 +55,14 @@ def test_where_none_is_sure_enough_the_answer_is_null(
     training = training_folder(tmp_path / "trained", threshold=0.9999)
     selector_folder(training / "seed-2/model")
     settings.SELECTOR = str(training)
-    told = ada.post("pairs/answer", {"question": "how do I make a loaf"}).json()
-    assert (told["answer"], told["threshold"], len(told["nearest"])) == (None, 0.9999, 3)
+    report = ada.post("pairs/answer", {"question": "how do I make a loaf"}).json()
+    assert (report["answer"], report["threshold"], len(report["nearest"])) == (None, 0.9999, 3)
 
 
 def test_without_a_selector_the_retriever_answers_and_the_api_says_so(ada: Program) -> None:
-    told = ada.post("pairs/answer", {"question": " how do I bake bread? "}).json()
-    assert (told["question"], told["selector"]) == ("how do I bake bread?", None)
-    assert told["answer"]["question"] == "How do I bake bread?"
+    report = ada.post("pairs/answer", {"question": " how do I bake bread? "}).json()
+    assert (report["question"], report["selector"]) == ("how do I bake bread?", None)
+    assert report["answer"]["question"] == "How do I bake bread?"
 
 
 @pytest.mark.parametrize(

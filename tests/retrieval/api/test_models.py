@@ -44,13 +44,13 @@ def test_a_model_is_listed_with_its_figures_and_its_improvement(ada: Program) ->
 def test_one_is_read_with_its_seeds_and_its_card(ada: Program) -> None:
     folder = trained("faq-qqa")
     register(folder)
-    told = ada.get("models/faq-qqa").json()
+    report = ada.get("models/faq-qqa").json()
     assert ada.get("models").json()["results"] == [
-        {name: told[name] for name in told if name not in NEW}
+        {name: report[name] for name in report if name not in NEW}
     ]
-    assert [one["test"]["P@1"] for one in told["seeds"]] == [0.44, 0.46, 0.48]
-    assert (told["best_seed"], told["before"]["test"]) == (3, figures(0.387))
-    assert told["card"] == (folder / "card.md").read_text(encoding="utf-8")
+    assert [one["test"]["P@1"] for one in report["seeds"]] == [0.44, 0.46, 0.48]
+    assert (report["best_seed"], report["before"]["test"]) == (3, figures(0.387))
+    assert report["card"] == (folder / "card.md").read_text(encoding="utf-8")
 
 
 NEW = {"best_seed", "seeds", "before", "card"}
@@ -58,9 +58,13 @@ NEW = {"best_seed", "seeds", "before", "card"}
 
 def test_a_selector_has_a_threshold_and_nothing_before_it(ada: Program) -> None:
     register(trained("faq-qaq", **SELECTOR))
-    told = ada.get("models/faq-qaq").json()
-    assert (told["threshold"], told["before"], told["improvement"]["gains"]) == (0.37, None, {})
-    assert told["improvement"]["note"].startswith("There was no answer selector before it")
+    report = ada.get("models/faq-qaq").json()
+    assert (report["threshold"], report["before"], report["improvement"]["gains"]) == (
+        0.37,
+        None,
+        {},
+    )
+    assert report["improvement"]["note"].startswith("There was no answer selector before it")
 
 
 def test_an_index_names_the_registered_model_that_it_was_made_with(

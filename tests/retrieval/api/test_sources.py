@@ -37,20 +37,20 @@ def count() -> None:
 
 
 def test_sources_that_nobody_has_counted_yet_are_none(ada: Program) -> None:
-    told = ada.get("sources").json()
-    assert told == {"counted_at": None, "stale": True, "sources": [], "total": None}
+    report = ada.get("sources").json()
+    assert report == {"counted_at": None, "stale": True, "sources": [], "total": None}
     assert is_problem(ada.get("sources/faq"), 404)
 
 
 def test_sources_are_told_as_they_were_counted(ada: Program) -> None:
     count()
-    told = ada.get("sources").json()
+    report = ada.get("sources").json()
     figures = newest_figures()
     assert figures
-    assert not told["stale"]
-    assert [(one["source"], one["pairs"]) for one in told["sources"]] == [("faq", len(PAIRS))]
-    assert told["total"]["question_words"]["mean"] == figures.total.question_words.mean
-    assert ada.get("sources/faq").json() == told["sources"][0]
+    assert not report["stale"]
+    assert [(one["source"], one["pairs"]) for one in report["sources"]] == [("faq", len(PAIRS))]
+    assert report["total"]["question_words"]["mean"] == figures.total.question_words.mean
+    assert ada.get("sources/faq").json() == report["sources"][0]
 
 
 def test_the_index_is_listed_and_read(ada: Program) -> None:

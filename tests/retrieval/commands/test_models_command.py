@@ -156,9 +156,9 @@ def test_each_damaged_model_is_named_and_the_exit_status_says_so(
         register(trained(name))
     for name in ("first", "third"):
         (TrainedModel.objects.get(name=name).path / "config.json").write_bytes(b"[]")
-    with pytest.raises(Error, match="2 models are not as registered") as told:
+    with pytest.raises(Error, match="2 models are not as registered") as refusal:
         quorum("model", "verify", "--quiet")
-    assert told.value.returncode == 2
+    assert refusal.value.returncode == 2
     third, first = capsys.readouterr().out.strip().splitlines()
     assert third.startswith("The model third has changed since it was registered: ")
     assert first.startswith("The model first has changed since it was registered: ")
@@ -220,8 +220,8 @@ def test_an_index_has_the_form_that_its_model_was_trained_for(tuned: TrainedMode
     """By its name or by its folder, registered or not; unless another one is said."""
     assert index("--model", "faq-qqa")["form"] == "QQA"
     assert index("--model", "faq-qqa", "--form", "QQ")["form"] == "QQ"
-    told = json.loads((tuned.path.parents[1] / "training.json").read_text())
-    write(tuned.path.parents[1], told | {"form": "QQ"})
+    report = json.loads((tuned.path.parents[1] / "training.json").read_text())
+    write(tuned.path.parents[1], report | {"form": "QQ"})
     tuned.form = "QQ"
     tuned.save()
     assert index("--model", str(tuned.path))["form"] == "QQ"

@@ -204,9 +204,9 @@ def test_restoring_what_the_index_lacks_says_that_it_is_to_be_made_again(
 
     def restored(key: str) -> Any:
         quorum("corpus", "restore", "--pair", key, "--json")
-        told = json.loads(capsys.readouterr().out)
-        del told["pairs"]
-        return told
+        report = json.loads(capsys.readouterr().out)
+        del report["pairs"]
+        return report
 
     build()
     withdraw_pairs([first])

@@ -48,9 +48,9 @@ def spoiled(whole: Path, folder: Path, name: str, text: str) -> Path:
 def require_refused(load: Any, folder: Path) -> None:
     with pytest.raises(UserError) as refused:
         load(str(folder), "cpu")
-    told = str(refused.value)
-    assert told.startswith(f"The model '{folder}' cannot be loaded (")
-    assert "\n" not in told
+    report = str(refused.value)
+    assert report.startswith(f"The model '{folder}' cannot be loaded (")
+    assert "\n" not in report
 
 
 @pytest.mark.parametrize(("name", "text"), [*OF_ANY, *OF_RETRIEVERS])

@@ -210,15 +210,15 @@ def test_a_worker_with_another_model_is_refused_by_what_differs(
     workers.encoder = KeywordEncoder("rain snow fog")
     with pytest.raises(UserError) as caught:
         spread_out(missing)
-    told = (
+    report = (
         "The model keywords differs between the worker and this machine (model "
         "fingerprint): install the same model on both."
     )
     assert str(caught.value) == (
-        f"The workers have tried 3 times to encode 5 of the pairs and failed. {told} Fix that "
+        f"The workers have tried 3 times to encode 5 of the pairs and failed. {report} Fix that "
         "and run the command again. Encoded pairs are kept."
     )
-    assert set(workers.refused) == {told}
+    assert set(workers.refused) == {report}
     assert EncodingJob.objects.get().state == "failed"
     assert not list(folder_of_store().glob("shard-*"))
 

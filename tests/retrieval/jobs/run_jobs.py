@@ -13,12 +13,12 @@ from retrieval.models import Job
 
 def sent(files: Mapping[str, bytes], *, by: User | None = None, **wanted: object) -> Job:
     folder = new_folder()
-    told = []
+    report = []
     for number, (name, content) in enumerate(files.items(), 1):
         stored = f"{number}{ending_of(name)}"
         (folder / stored).write_bytes(content)
-        told.append(UploadedFile(stored, name, len(content)))
-    return request_import(ImportRequest(**{"source": "s", **wanted}), told, folder, by=by)  # type: ignore[arg-type]
+        report.append(UploadedFile(stored, name, len(content)))
+    return request_import(ImportRequest(**{"source": "s", **wanted}), report, folder, by=by)  # type: ignore[arg-type]
 
 
 def worked(job: Job) -> Job:

@@ -45,15 +45,15 @@ def test_a_source_in_its_published_format_is_imported(format: str) -> None:
     assert {(question, answer) for question, answer, _ in shape.pairs} == {
         (question, answer) for question, answer, *_ in stored()
     }
-    [told] = facts(job)
-    assert (told["added"], told["skipped"]) == (len(shape.pairs), shape.skipped)
+    [report] = facts(job)
+    assert (report["added"], report["skipped"]) == (len(shape.pairs), shape.skipped)
     assert {license for *_, license in stored()} == {shape.license}
 
 
 def test_rows_that_cannot_be_used_are_kept_with_their_line_and_the_reason() -> None:
     job = worked(sent({"half.csv": HALF_GOOD}))
-    [told] = facts(job)
-    assert (told["read"], told["added"], told["rejected"]) == (5, 2, 3)
+    [report] = facts(job)
+    assert (report["read"], report["added"], report["rejected"]) == (5, 2, 3)
     lines = (
         import_files.rejected_path(folder_of(job.arguments["folder"]), 1).read_text().splitlines()
     )
@@ -71,14 +71,14 @@ def test_of_very_many_rejected_rows_the_first_are_kept(monkeypatch: pytest.Monke
 def test_what_is_there_already_is_counted_as_a_duplicate_and_stays_withdrawn() -> None:
     worked(sent({"ten.jsonl": TEN}))
     withdraw_source("s")
-    [told] = facts(worked(sent({"ten.jsonl": TEN})))
-    assert (told["added"], told["duplicates"], told["withdrawn"]) == (0, 10, 10)
+    [report] = facts(worked(sent({"ten.jsonl": TEN})))
+    assert (report["added"], report["duplicates"], report["withdrawn"]) == (0, 10, 10)
 
 
 def test_the_best_share_by_a_column_is_kept() -> None:
     job = worked(sent({"ten.jsonl": TEN}, share="20%", score_field="score"))
-    [told] = facts(job)
-    assert told["best"] == {"share": 0.2, "pairs": 10, "kept": 2, "threshold": 8.0}
+    [report] = facts(job)
+    assert report["best"] == {"share": 0.2, "pairs": 10, "kept": 2, "threshold": 8.0}
     assert {question for question, *_ in stored()} == {"Q 8?", "Q 9?"}
 
 
@@ -180,15 +180,15 @@ def test_what_no_import_can_be_told_is_refused_before_it_waits(
 
 
 def test_the_bytes_read_are_told_stage_by_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: dict[str, list[int | None]] = {}
+    report: dict[str, list[int | None]] = {}
     whole = Watch.stage
 
     def stage(self: Watch, name: str, total: int | None = None) -> Progress:
         count = whole(self, name, total)
-        told[name] = [total, 0]
+        report[name] = [total, 0]
 
         def counted(increment: int) -> None:
-            told[name][1] += increment  # type: ignore[operator]
+            report[name][1] += increment  # type: ignore[operator]
             count(increment)
 
         return counted
@@ -196,7 +196,7 @@ def test_the_bytes_read_are_told_stage_by_stage(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Watch, "stage", stage)
     packed = gzip.compress(TEN)
     worked(sent({"ten.jsonl.gz": packed}))
-    assert told == {
+    assert report == {
         f"{doing} ten.jsonl.gz": [len(packed), len(packed)]
         for doing in ("unpacking", "reading", "adding the pairs of")
     }

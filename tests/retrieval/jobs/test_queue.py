@@ -210,7 +210,7 @@ def test_the_beat_s_log_lines_are_about_the_job_too(monkeypatch: pytest.MonkeyPa
     beaten, seen = Event(), []
     tell = Watch.facts
 
-    def told(watch: Watch) -> dict[str, object]:
+    def report(watch: Watch) -> dict[str, object]:
         seen.append(log_context.facts())
         beaten.set()
         return tell(watch)
@@ -219,7 +219,7 @@ def test_the_beat_s_log_lines_are_about_the_job_too(monkeypatch: pytest.MonkeyPa
         assert beaten.wait(60)
         return {}
 
-    monkeypatch.setattr(Watch, "facts", told)
+    monkeypatch.setattr(Watch, "facts", report)
     job = asked()
     assert run(job.pk, "mine", {"count": work}) is not None
     assert seen[0] == {"job": str(job.pk)}

@@ -111,9 +111,9 @@ def test_a_draw_counts_the_questions_that_it_reads(
 ) -> None:
     add_pairs(PAIRS)
     monkeypatch.setattr(held_out, "LOOKUP", 15)
-    told: list[int] = []
-    drawn = draw_queries(20, 1, told.append)
-    assert told == [15, 15]  # of 40
+    report: list[int] = []
+    drawn = draw_queries(20, 1, report.append)
+    assert report == [15, 15]  # of 40
     monkeypatch.undo()
     assert texts(drawn.save("slow")) == texts_of_a_new_draw()
 

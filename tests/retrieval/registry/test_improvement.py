@@ -56,9 +56,9 @@ def test_over_its_base_where_there_is_no_index() -> None:
 def test_over_the_registered_model_of_the_index() -> None:
     index_by(register(trained("first")))
     folder = trained("second")
-    told = values(folder, "second")
-    told["trainings"][2]["test"] = figures(0.4)
-    write(folder, told)
+    report = values(folder, "second")
+    report["trainings"][2]["test"] = figures(0.4)
+    write(folder, report)
     improvement = improvement_of(register(folder))
     assert (improvement.former, gains(improvement)["P@1"]) == ("first", "-8.0")
 

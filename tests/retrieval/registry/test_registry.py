@@ -53,11 +53,11 @@ def test_a_selector_is_taken_up_with_its_threshold() -> None:
 
 
 def test_the_same_is_taken_up_once_and_told_once() -> None:
-    folder, told = trained("faq-qqa"), []
-    first = register(folder, conclude=told.append)
+    folder, report = trained("faq-qqa"), []
+    first = register(folder, conclude=report.append)
     (folder / "card.md").unlink()
-    assert register(folder, conclude=told.append) == first
-    assert told == [first]
+    assert register(folder, conclude=report.append) == first
+    assert report == [first]
     assert TrainedModel.objects.count() == 1
     assert (folder / "card.md").exists()
 
@@ -227,9 +227,9 @@ def test_what_is_no_record_of_a_training_is_refused_by_what_is_wrong(
 @pytest.mark.parametrize("model", ["../../faq", "/etc", "seed-3/../../x", 5, None])
 def test_a_model_outside_the_training_is_refused(model: object) -> None:
     folder = trained("faq-qqa")
-    told = values(folder, "faq-qqa")
-    told["trainings"][2]["model"] = model
-    write(folder, told)
+    report = values(folder, "faq-qqa")
+    report["trainings"][2]["model"] = model
+    write(folder, report)
     with pytest.raises(UserError, match=r"model is .*, and must be a"):
         register(folder)
 
@@ -256,9 +256,9 @@ def test_what_is_no_json_is_refused(tmp_path: Path, text: bytes, fault: str) -> 
 
 def test_figures_that_nobody_could_measure_are_none() -> None:
     folder = trained("faq-qqa")
-    told = values(folder, "faq-qqa")
-    told["trainings"][2] |= {"dev": None, "test": {"P@1": None, "MAP": 0.5}}
-    write(folder, told)
+    report = values(folder, "faq-qqa")
+    report["trainings"][2] |= {"dev": None, "test": {"P@1": None, "MAP": 0.5}}
+    write(folder, report)
     assert register(folder).training["trainings"][2]["dev"] is None
 
 

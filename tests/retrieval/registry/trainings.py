@@ -40,9 +40,9 @@ def write_model(folder: Path, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
-def write(folder: Path, told: object) -> None:
+def write(folder: Path, expected: object) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "training.json").write_text(json.dumps(told), encoding="utf-8")
+    (folder / "training.json").write_text(json.dumps(expected), encoding="utf-8")
 
 
 def values(folder: Path, name: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_what_concludes_a_retrieval_is_one_with_it_and_done_once(add_pairs: AddP
     add_pairs(PAIRS)
     build("QQ")
     query_set = sample_queries("held out", 60, 3)
-    told: list[int] = []
+    report: list[int] = []
 
     def fail(candidates: int) -> None:
         raise Interrupted
@@ -77,8 +77,8 @@ def test_what_concludes_a_retrieval_is_one_with_it_and_done_once(add_pairs: AddP
     assert candidates(query_set) == []
     assert QuerySet.objects.get().retrieved_with is None
     for _ in range(2):  # the second only counts
-        assert retrieve(query_set, k=2, encoder=KEYWORDS, conclude=told.append) == 120
-    assert told == [120]
+        assert retrieve(query_set, k=2, encoder=KEYWORDS, conclude=report.append) == 120
+    assert report == [120]
 
 
 def test_no_held_out_question_is_a_candidate_of_any_query_in_any_copy(

@@ -22,11 +22,11 @@ def recipe(kind: str, form: str) -> Recipe:
     )
 
 
-def measured(folder: Path, base: Path, told: Recipe, model: Path) -> Evaluation:
+def measured(folder: Path, base: Path, expected: Recipe, model: Path) -> Evaluation:
     """One training from the base to the model in `model`/model."""
     trained = Trained(model, Settings(1e-3, 8, 24), 1, 0.5, 1)
     found = read_release(release(folder / "demo-1"))
-    return evaluate.evaluate(told, str(base), [trained], found, folder, "cpu")
+    return evaluate.evaluate(expected, str(base), [trained], found, folder, "cpu")
 
 
 @pytest.fixture

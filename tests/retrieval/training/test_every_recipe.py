@@ -178,10 +178,10 @@ def test_the_model_is_given_these_tokens_while_it_learns(
 def test_what_its_texts_tell_is_learned_and_what_is_drawn_by_lot_is_not(
     recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
 ) -> None:
-    told = queries(100, seed=3, told_by=told_by(recipe))
+    report = queries(100, seed=3, told_by=told_by(recipe))
     learned = trained(recipe, base(recipe), tmp_path / "a", epochs=6)
     by_lot = trained(recipe, base(recipe), tmp_path / "b", epochs=6, by_lot=True)
-    assert auc(recipe, learned.model, told) > 0.95
+    assert auc(recipe, learned.model, report) > 0.95
     # Of the ranking loss something stays: any question fits beside any positive here.
     assert learned.dev_loss < 0.8 * by_lot.dev_loss
     if recipe.kind == "selector":

@@ -49,7 +49,7 @@ def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "expected"),
     [
         ({"kind": "ranker"}, "kind is 'ranker', and must be one of retriever, selector"),
         ({"kind": None}, "kind is left out, and must be one of retriever, selector"),
@@ -70,15 +70,15 @@ def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
     ],
 )
 def test_a_wrong_setting_is_named_with_what_may_stand_there(
-    values: dict[str, object], told: str
+    values: dict[str, object], expected: str
 ) -> None:
     with pytest.raises(Fault) as found:
         parse_recipe({**LEAST, **values})
-    assert str(found.value).startswith(told)
+    assert str(found.value).startswith(expected)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (b"", "it must map setting names to values"),
         (b"- a\n- b\n", "it must map setting names to values"),
@@ -99,14 +99,14 @@ def test_a_wrong_setting_is_named_with_what_may_stand_there(
     ],
 )
 def test_a_file_that_is_no_recipe_is_told_by_its_name(
-    tmp_path: Path, text: bytes, told: str
+    tmp_path: Path, text: bytes, expected: str
 ) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_bytes(text)
     with pytest.raises(UserError) as found:
         read_recipe(path)
     assert str(path) in str(found.value)
-    assert told in str(found.value)
+    assert expected in str(found.value)
 
 
 def test_a_value_that_is_lists_of_lists_of_lists_is_shown_in_short(tmp_path: Path) -> None:

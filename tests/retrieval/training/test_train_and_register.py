@@ -105,8 +105,8 @@ def test_what_the_registry_refuses_after_a_training_leaves_the_training(
     tmp_path: Path, bare: Path, data_dir: Path
 ) -> None:
     train(tmp_path, bare, "--name", "faq", "--register")
-    told = data_dir / "models" / "faq" / "training.json"
-    told.write_text(told.read_text().replace('"device": "cpu"', '"device": "cuda"'))
+    report = data_dir / "models" / "faq" / "training.json"
+    report.write_text(report.read_text().replace('"device": "cpu"', '"device": "cuda"'))
     with pytest.raises(Error, match="has different content for the model faq"):
         train(tmp_path, bare, "--name", "faq", "--register")
-    assert told.is_file()
+    assert report.is_file()

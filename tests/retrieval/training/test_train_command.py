@@ -91,7 +91,7 @@ def test_a_retriever_is_trained_chosen_on_dev_and_better_than_before(
     path = recipe(tmp_path, RETRIEVER, form=form, base=tiny_retriever, loss=loss)
     found = train(path, "--release", demo, "--name", "mine")
     place = data_dir / "models" / "mine"
-    told = parse_training(read_training(place))
+    report = parse_training(read_training(place))
     assert found["chosen"]["learning_rate"] == 1e-2  # the other one learns nothing
     assert [one["learning_rate"] for one in found["grid"]] == [1e-2, 1e-9]
     assert found["grid"][0]["dev_loss"] < found["grid"][1]["dev_loss"]
@@ -99,8 +99,8 @@ def test_a_retriever_is_trained_chosen_on_dev_and_better_than_before(
         assert found["before"]["test"]["P@1"] < 0.5
     assert all(one["test"]["P@1"] > 0.8 for one in found["trainings"])
     assert [one["seed"] for one in found["trainings"]] == [1, 2]
-    assert told.best.dev_loss == min(one.dev_loss for one in told.seeds)
-    for one in told.seeds:
+    assert report.best.dev_loss == min(one.dev_loss for one in report.seeds)
+    for one in report.seeds:
         assert digest_of_folder(place / one.model) == one.sha256
         assert load_encoder(str(place / one.model), "cpu").dimension == 32
     assert sorted(path.name for path in (place / "runs").iterdir()) == [
@@ -119,9 +119,9 @@ def test_a_selector_is_trained_by_what_its_form_reads(
         recipe(tmp_path, SELECTOR, form=form, epochs=4, seeds=1, base=bare), "--release", demo
     )
     place = data_dir / "models" / "recipe"  # by its file's name
-    told = parse_training(read_training(place))
+    report = parse_training(read_training(place))
     assert found["before"] is None
-    assert load_selector(place / told.best.model, "cpu").form == form
+    assert load_selector(place / report.best.model, "cpu").form == form
     precision = found["trainings"][0]["test"]["P@1"]
     if form == "QA":  # the answers tell nothing
         assert precision < 0.7
@@ -140,9 +140,9 @@ def test_duplicate_questions_are_learned_first(tmp_path: Path, bare: Path, data_
     assert alone["first"] is None
     assert after["first"]["dev_loss"] < 0.3
     assert after["pairs"]["file"] == "pairs.tsv"
-    told = {name: after["pairs"][name] for name in ("rows", "learned", "left_out")}
-    assert told["learned"] < told["rows"]  # some tell when to stop
-    assert told["left_out"] == 0
+    report = {name: after["pairs"][name] for name in ("rows", "learned", "left_out")}
+    assert report["learned"] < report["rows"]  # some tell when to stop
+    assert report["left_out"] == 0
     best = [min(one["dev_loss"] for one in run["trainings"]) for run in (after, alone)]
     assert best[0] < best[1] / 2
 
@@ -204,7 +204,7 @@ def test_without_test_queries_the_figures_of_test_are_left_out(
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "expected"),
     [
         ("manifest.json", None, "is not a complete release"),
         ("dev.jsonl", "{}\n", "is not a complete release .dev.jsonl"),
@@ -213,12 +213,12 @@ def test_without_test_queries_the_figures_of_test_are_left_out(
     ],
 )
 def test_a_broken_release_is_refused(
-    data_dir: Path, demo: Path, short: Path, name: str, text: str | None, told: str
+    data_dir: Path, demo: Path, short: Path, name: str, text: str | None, expected: str
 ) -> None:
     (demo / name).unlink()
     if text is not None:
         (demo / name).write_text(text)
-    with pytest.raises(Error, match=told):
+    with pytest.raises(Error, match=expected):
         train(short, "--release", demo)
 
 
@@ -238,7 +238,7 @@ def test_a_broken_checkpoint_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    ("form", "changed", "told"),
+    ("form", "changed", "expected"),
     [
         (SELECTOR, {"precision": "fp16"}, "A CPU does not compute in fp16"),
         (SELECTOR, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
@@ -255,7 +255,7 @@ def test_what_cannot_be_trained_is_told_before_it_is_begun(
     demo: Path,
     form: str,
     changed: dict[str, object],
-    told: str,
+    expected: str,
 ) -> None:
     base = bare if form == SELECTOR else tiny_retriever
     path = recipe(
@@ -268,7 +268,7 @@ def test_what_cannot_be_trained_is_told_before_it_is_begun(
         loss="binary-cross-entropy" if form == SELECTOR else "multiple-negatives-ranking",
     )
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changed}))
-    with pytest.raises(Error, match=told):
+    with pytest.raises(Error, match=expected):
         train(path, "--release", demo)
 
 

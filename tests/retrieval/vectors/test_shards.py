@@ -205,7 +205,7 @@ def foreign(path: Path, array: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "told"),
+    ("array", "expected"),
     [
         (vectors_of(range(3)).astype(np.float16), "holds float16 of shape (3, 5) instead of float"),
         (vectors_of(range(3))[:, :4], "holds float32 of shape (3, 4) instead of float32 of shape"),
@@ -213,12 +213,12 @@ def foreign(path: Path, array: Any) -> None:
     ],
 )
 def test_files_of_another_shape_are_refused_by_name_where_they_are_opened(
-    tmp_path: Path, array: Any, told: str
+    tmp_path: Path, array: Any, expected: str
 ) -> None:
     shard = shard_of_pairs(tmp_path, range(3))
     path = tmp_path / files_of(shard.name)[1]
     foreign(path, array)
-    with pytest.raises(UserError, match=re.escape(f"The index file {path} {told}")):
+    with pytest.raises(UserError, match=re.escape(f"The index file {path} {expected}")):
         VectorStore(tmp_path, IDENTITY, [shard])
 
 

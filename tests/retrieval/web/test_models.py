@@ -84,7 +84,7 @@ def test_a_model_that_is_not_there_is_not_found(as_: As, name: str) -> None:
 
 def test_hostile_texts_are_shown_as_texts(add_pairs: AddPairs, as_: As) -> None:
     add_pairs([("Is rain wet?", "Yes.")])
-    told = {
+    report = {
         "base": HOSTILE,
         "release": {"name": HOSTILE, "sha256": "a" * 64},
         "recipe": {HOSTILE: HOSTILE},
@@ -93,7 +93,7 @@ def test_hostile_texts_are_shown_as_texts(add_pairs: AddPairs, as_: As) -> None:
         "pairs": {HOSTILE: HOSTILE},
         "before": {"dev": {HOSTILE: 0.1}, "test": {HOSTILE: 0.1}},
     }
-    index_by(register(trained("faq-qqa", **told)))
+    index_by(register(trained("faq-qqa", **report)))
     browser = as_("root")
     pages = [reverse("database-models"), reverse("database-model", args=["faq-qqa"])]
     for address in (

@@ -54,11 +54,11 @@ def test_what_is_no_data_is_told_in_one_sentence(
 ) -> None:
     file = UploadedFile(f"1{ending_of(name)}", name, len(content))
     (tmp_path / file.stored).write_bytes(content)
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refusal:
         check_sent(tmp_path, [file], plain=True)
-    assert sentence in str(told.value)
-    assert str(told.value).startswith(name)
-    assert str(tmp_path) not in str(told.value)
+    assert sentence in str(refusal.value)
+    assert str(refusal.value).startswith(name)
+    assert str(tmp_path) not in str(refusal.value)
 
 
 def test_a_published_format_may_have_any_ending(tmp_path: Path) -> None:

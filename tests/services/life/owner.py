@@ -12,7 +12,7 @@ from tests.browser.conftest import SHOTS, CheckAccess
 NAME, PASSWORD = "owner", "runs campaigns all day"
 WORK_MS = 300_000  # of a job: the model is loaded, pairs are encoded
 SOON_MS = 180_000  # of figures: they are counted after passes, with rests between
-PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1360, height=900)
+PHONE, OWN_WORK = ViewportSize(width=390, height=844), ViewportSize(width=1360, height=900)
 
 
 class Owner:
@@ -56,7 +56,7 @@ class Owner:
     def follow(self, name: str) -> None:
         self.main.get_by_role("link", name=name).first.click()
 
-    def told(self, words: str | re.Pattern[str], *, timeout: float | None = None) -> None:
+    def sees(self, words: str | re.Pattern[str], *, timeout: float | None = None) -> None:
         """Visible by itself, without a reload by the reader."""
         expect(self.page.get_by_text(words).first).to_be_visible(timeout=timeout)
 
@@ -68,7 +68,7 @@ class Owner:
     def look(self, name: str) -> None:
         """No fault of access in either scheme, no page that scrolls sideways, and pictures."""
         self.settle()
-        for scheme, size in (("light", DESK), ("dark", DESK), ("phone", PHONE)):
+        for scheme, size in (("light", OWN_WORK), ("dark", OWN_WORK), ("phone", PHONE)):
             self.page.set_viewport_size(size)
             self._turn("dark" if scheme == "dark" else "light")
             self.page.screenshot(path=SHOTS / f"life-{name}-{scheme}.png", full_page=True)
@@ -76,7 +76,7 @@ class Owner:
                 self._axe(self.page)
             wide = "document.documentElement.scrollWidth > innerWidth"
             assert not self.page.evaluate(wide), f"{name} scrolls sideways ({scheme})"
-        self.page.set_viewport_size(DESK)
+        self.page.set_viewport_size(OWN_WORK)
         self._turn("light")
 
     def _turn(self, scheme: Literal["light", "dark"]) -> None:
@@ -136,7 +136,7 @@ class Owner:
 
     def pack(self) -> None:
         self.press("Pack HITs")
-        self.told("HITs are packed", timeout=WORK_MS)
+        self.sees("HITs are packed", timeout=WORK_MS)
 
     def publish(self, first: int | None = None) -> list[str]:
         """What the page said would follow; `first`: HITs of the first batch."""
@@ -148,7 +148,7 @@ class Owner:
         said = self.main.locator("form .dash-note p").all_inner_texts()
         self.main.get_by_role("button", name=re.compile("^Publish")).click()
         asked = f"The first {first} of" if first else re.compile(r"All \d+ HITs are requested")
-        self.told(asked, timeout=WORK_MS)
+        self.sees(asked, timeout=WORK_MS)
         return said
 
     # While it runs
@@ -161,23 +161,23 @@ class Owner:
     def preview(self, worker: Locator) -> str:
         """What a worker's page says of an exclusion, or of its end."""
         worker.click()
-        told = self.page.locator("section[aria-labelledby=exclusion-impact-title] dl")
-        expect(told).to_be_visible()
-        return told.inner_text()
+        report = self.page.locator("section[aria-labelledby=exclusion-impact-title] dl")
+        expect(report).to_be_visible()
+        return report.inner_text()
 
     def agree(self, act: str) -> None:
         """To an act whose page has told what follows."""
         self.main.get_by_role("button", name=act, exact=True).click()
-        self.told("Done: ")
+        self.sees("Done: ")
 
     def exclude_and_take_back(self) -> None:
         self.follow("Exclude")
         self.press("Preview")
-        self.told("takes no further part")
+        self.sees("takes no further part")
         self.agree("Exclude")
         expect(self.main.get_by_text("excluded", exact=True).first).to_be_visible()
         self.follow("Restore")
-        self.told("may work in")
+        self.sees("may work in")
         self.agree("Restore")
         expect(self.main.get_by_role("link", name="Exclude", exact=True)).to_be_visible()
 
@@ -195,7 +195,7 @@ class Owner:
         self.page.get_by_label("User name").fill(name)
         self.page.get_by_label("Role", exact=True).select_option(role)
         self.press("Give the role")
-        self.told(f"{name} is {role} of")
+        self.sees(f"{name} is {role} of")
 
     # Its end
 
@@ -205,7 +205,7 @@ class Owner:
         self.main.get_by_role("link", name="Decide").first.click(timeout=WORK_MS)
         question = self.page.get_by_label("Question").input_value()
         self.press("Confirm as a control")
-        self.told("The pool has a new control")
+        self.sees("The pool has a new control")
         return question
 
     def build_release(self) -> None:

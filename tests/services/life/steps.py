@@ -13,8 +13,8 @@ from tests.services.life.released import Texts, labels_in, unpacked
 
 def fill_the_database(owner: Owner, corpus: Corpus) -> None:
     owner.import_pairs(corpus.pairs, "faq")
-    owner.told("the answer is empty")
-    owner.told("the row has 1 columns, the header 3")
+    owner.sees("the answer is empty")
+    owner.sees("the row has 1 columns, the header 3")
     owner.look("imported")
     owner.see_the_index()
     owner.look("database")
@@ -27,7 +27,7 @@ def fill_the_pool(owner: Owner, corpus: Corpus) -> None:
     expect(owner.heading("Rejected rows")).to_be_visible()
     owner.look("controls-refused")
     owner.import_controls(corpus.controls)
-    owner.told("80 controls added. The pool holds 80 now.")
+    owner.sees("80 controls added. The pool holds 80 now.")
     owner.look("controls")
 
 
@@ -58,7 +58,7 @@ def dry_run(owner: Owner) -> None:
     owner.page.get_by_label("Simulated workers", exact=True).fill("8")
     owner.press("Start")
     expect(owner.heading("Last dry run")).to_be_visible(timeout=WORK_MS)
-    owner.told(re.compile("Estimated (cost|assignments)"))
+    owner.sees(re.compile("Estimated (cost|assignments)"))
     owner.look("dry-run")
 
 
@@ -70,7 +70,7 @@ def ask_an_expert(owner: Owner, page: Page, campaign: str, *, pile: str) -> str:
     owner.give_role("dan", "adjudicator")
     votes = adjudicate(page, campaign, pile=pile)
     owner.tab("Review")
-    owner.told("1 expert label")
+    owner.sees("1 expert label")
     owner.look("review")
     return votes
 

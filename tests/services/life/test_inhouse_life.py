@@ -56,7 +56,7 @@ def test_in_house_with_two_annotators(
     owner.publish()
     assert ada.work() == bob.work() == QUERIES * CANDIDATES // 5 - FIRST
     owner.tab("Overview")
-    owner.told("Every triplet is decided", timeout=SOON_MS)
+    owner.sees("Every triplet is decided", timeout=SOON_MS)
     owner.look("team-overview")
     said = {texts: [ada.said[texts], bob.said[texts]] for texts in ada.said if texts[0] in queries}
     labels = majorities(said)
@@ -100,6 +100,6 @@ def look_at_bob(owner: Owner) -> None:
     owner.tab("Overview")
     expect(owner.count_of("Reviewed")).to_have_text(str(2 * FIRST), timeout=SOON_MS)
     owner.tab("Workers")
-    told = owner.preview(owner.main.get_by_role("link", name="bob", exact=True))
-    assert "Votes that no longer count" in told
+    report = owner.preview(owner.main.get_by_role("link", name="bob", exact=True))
+    assert "Votes that no longer count" in report
     owner.look("team-worker")

@@ -53,8 +53,8 @@ def look_at_a_worker(owner: Owner) -> None:
     """Who is excluded, and taken back before anything else happens."""
     owner.tab("Workers")
     owner.look("workers")
-    told = owner.preview(owner.main.locator("tbody th a").first)
-    assert "Votes that no longer count" in told
+    report = owner.preview(owner.main.locator("tbody th a").first)
+    assert "Votes that no longer count" in report
     owner.look("worker")
     owner.exclude_and_take_back()
 
@@ -101,7 +101,7 @@ def test_on_the_emulator_with_simulated_workers(
     owner.tab("Controls")
     question = owner.confirm_a_control()
     owner.go("Controls")
-    owner.told(question)
+    owner.sees(question)
     labels = release(owner, "life", tmp_path)
     assert labels == majorities(votes_at_the_emulator(stack))
     assert set(labels.values()) == {0, 1}

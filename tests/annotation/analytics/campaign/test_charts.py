@@ -26,8 +26,8 @@ def test_the_table_has_every_figure_and_a_dash_where_none_is_known() -> None:
     lines = [Series("seen", [0, 0.25, None]), Series("<b>left</b>", [None, 3, 4])]
     chart = Chart("key", "Title", "line", "time", ["noon", "<i>one</i>", "two"], lines)
     drawn = html.fromstring(render_to_string("annotation/base/_chart.html", {"chart": chart}))
-    told = [[cell.text_content() for cell in row] for row in drawn.xpath("//table//tr")]
-    assert told == [
+    report = [[cell.text_content() for cell in row] for row in drawn.xpath("//table//tr")]
+    assert report == [
         ["time", "seen", "<b>left</b>"],
         ["noon", "0", "\N{EN DASH}"],
         ["<i>one</i>", "0.25", "3"],

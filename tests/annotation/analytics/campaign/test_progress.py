@@ -161,10 +161,10 @@ def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None
     for message, error in zip(messages, ("rare", "often", "often"), strict=False):
         message.state, message.error = "failed", error
         message.save()
-    told = "(refused, tried once; when that is mended: `quorum campaign retry faq`)"
+    report = "(refused, tried once; when that is mended: `quorum campaign retry faq`)"
     assert blockers(stage.campaign) == [
-        f"create, 2 times: often {told}",
-        f"create, once: rare {told}",
+        f"create, 2 times: often {report}",
+        f"create, once: rare {report}",
     ]
     assert progress(stage.campaign)["blockers"] == blockers(stage.campaign)
 
@@ -202,8 +202,8 @@ def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
     assert blockers(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
     one_hit.mturk.clock.move_on(days=8)
     one_hit.advance()
-    [told] = blockers(one_hit.campaign, clock=one_hit.mturk.clock.now)
-    assert told.startswith("1 HIT has expired with votes missing: `quorum campaign extend faq")
+    [report] = blockers(one_hit.campaign, clock=one_hit.mturk.clock.now)
+    assert report.startswith("1 HIT has expired with votes missing: `quorum campaign extend faq")
     prolong(one_hit.campaign, days=7, now=one_hit.mturk.clock.now())
     assert blockers(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
 
@@ -224,8 +224,8 @@ def test_approved_work_that_the_budget_does_not_cover_is_told(one_hit: Stage) ->
         one_hit.work(name, 1)
     one_hit.advance()
     one_hit.advance()
-    [told] = blockers(one_hit.campaign)
-    assert told == (
+    [report] = blockers(one_hit.campaign)
+    assert report == (
         "1 approved assignments, $0.19, are not covered by the budget: raise it by "
         "`quorum campaign budget faq DOLLARS`"
     )

@@ -18,7 +18,7 @@ from annotation.analytics.workers.effort import (
 )
 from annotation.analytics.workers.item_reports import Complaint, read_items, reported_items
 from annotation.models import Exclusion, Worker
-from tests.annotation.support.crew import NOON, Crew, make_crew
+from tests.annotation.support.annotators import NOON, Annotators, make_annotators
 from tests.annotation.support.hits import make_campaign
 from tests.support.command_line import quorum
 
@@ -28,11 +28,11 @@ HOSTILE = "<script>alert(1)</script>\"'&{{ 7 }}"
 
 
 @pytest.fixture
-def crew() -> Crew:
-    return make_crew()
+def annotators() -> Annotators:
+    return make_annotators()
 
 
-def test_medians_and_wages_are_those_worked_out_by_hand(crew: Crew) -> None:
+def test_medians_and_wages_are_those_worked_out_by_hand(annotators: Annotators) -> None:
     """At 15 cents a HIT.
 
     Ada: 100, 110 and 210 s, all approved: 45 cents in 420 s are 386 (385.7) an hour; median 110.
@@ -43,16 +43,16 @@ def test_medians_and_wages_are_those_worked_out_by_hand(crew: Crew) -> None:
     the worker in the middle of 360, 386 and 540 has 386.
     """
     for number, seconds in ((1, 100), (2, 110), (3, 210)):
-        crew.work("ada", number, seconds)
-    crew.work("bob", 1, 40)
-    crew.work("bob", 2, 60, status="rejected", passed=False)
-    crew.bonus(crew.work("bob", 3, 500, status="submitted"), 70)
-    done = crew.work("cara", 1, 200)
-    crew.bonus(done, 5)
-    crew.bonus(done, 90, state="pending")
-    crew.work("dan", 1)
-    crew.work("dan", 2)
-    found = crew.people()
+        annotators.work("ada", number, seconds)
+    annotators.work("bob", 1, 40)
+    annotators.work("bob", 2, 60, status="rejected", passed=False)
+    annotators.bonus(annotators.work("bob", 3, 500, status="submitted"), 70)
+    done = annotators.work("cara", 1, 200)
+    annotators.bonus(done, 5)
+    annotators.bonus(done, 90, state="pending")
+    annotators.work("dan", 1)
+    annotators.work("dan", 2)
+    found = annotators.people()
     figures = {
         name: (person.submitted, person.failed, person.median_ms, person.hourly_cents)
         for name, person in found.items()
@@ -68,19 +68,19 @@ def test_medians_and_wages_are_those_worked_out_by_hand(crew: Crew) -> None:
     )
 
 
-def test_the_median_of_an_even_number_lies_between(crew: Crew) -> None:
+def test_the_median_of_an_even_number_lies_between(annotators: Annotators) -> None:
     for number, seconds in enumerate((10, 20, 31, 400), start=1):
-        crew.work("ada", number, seconds)
-    assert crew.people()["ada"].median_ms == 25_500
+        annotators.work("ada", number, seconds)
+    assert annotators.people()["ada"].median_ms == 25_500
 
 
 def test_where_nothing_is_paid_by_the_piece_there_is_no_wage() -> None:
-    crew = make_crew(
+    annotators = make_annotators(
         crowd="inhouse", masters=False, min_approval_percent=0, min_approved=0, reward_cents=0
     )
-    crew.work("ada", 1, 60)
-    assert crew.people()["ada"].hourly_cents is None
-    effort = effort_of(crew.people().values())
+    annotators.work("ada", 1, 60)
+    assert annotators.people()["ada"].hourly_cents is None
+    effort = effort_of(annotators.people().values())
     assert (effort.median_ms, effort.hourly_cents_median, effort.hourly_cents_pooled) == (
         60_000,
         None,
@@ -88,47 +88,47 @@ def test_where_nothing_is_paid_by_the_piece_there_is_no_wage() -> None:
     )
 
 
-def test_all_work_rejected_earns_nothing_an_hour(crew: Crew) -> None:
-    crew.work("eve", 1, 60, status="rejected", passed=False)
-    assert crew.people()["eve"].hourly_cents == 0
+def test_all_work_rejected_earns_nothing_an_hour(annotators: Annotators) -> None:
+    annotators.work("eve", 1, 60, status="rejected", passed=False)
+    assert annotators.people()["eve"].hourly_cents == 0
 
 
-def test_no_time_at_all_divides_nothing(crew: Crew) -> None:
-    crew.work("eve", 1, 0)
-    assert crew.people()["eve"].hourly_cents is None
+def test_no_time_at_all_divides_nothing(annotators: Annotators) -> None:
+    annotators.work("eve", 1, 0)
+    assert annotators.people()["eve"].hourly_cents is None
     assert hourly(15, 0) is None
     assert hourly(None, 1000) is None
 
 
-def test_a_bonus_for_work_without_a_time_is_in_no_wage(crew: Crew) -> None:
-    crew.work("ada", 1, 60)
-    crew.bonus(crew.work("ada", 2), 500)
-    assert crew.people()["ada"].hourly_cents == 15 * 60
+def test_a_bonus_for_work_without_a_time_is_in_no_wage(annotators: Annotators) -> None:
+    annotators.work("ada", 1, 60)
+    annotators.bonus(annotators.work("ada", 2), 500)
+    assert annotators.people()["ada"].hourly_cents == 15 * 60
 
 
-def test_changes_and_straight_lines_are_counted_by_hit(crew: Crew) -> None:
+def test_changes_and_straight_lines_are_counted_by_hit(annotators: Annotators) -> None:
     """Changes by HITs with a time, straight lines by all with behaviour."""
-    crew.work("ada", 1, 60, changes=3)
-    crew.work("ada", 2, 60, changes=2, straight=True)
-    crew.work("ada", 3)
-    crew.work("ada", 4, straight=True)
-    ada = crew.people()["ada"]
+    annotators.work("ada", 1, 60, changes=3)
+    annotators.work("ada", 2, 60, changes=2, straight=True)
+    annotators.work("ada", 3)
+    annotators.work("ada", 4, straight=True)
+    ada = annotators.people()["ada"]
     assert (ada.changes_per_hit, ada.straight_share) == (2.5, 0.5)
 
 
-def test_reports_and_exclusions_are_those_of_this_campaign(crew: Crew) -> None:
-    done = crew.work("ada", 1, 60)
-    crew.report(done, 0)
-    crew.report(done, 1)
-    crew.work("eve", 1, 60)
+def test_reports_and_exclusions_are_those_of_this_campaign(annotators: Annotators) -> None:
+    done = annotators.work("ada", 1, 60)
+    annotators.report(done, 0)
+    annotators.report(done, 1)
+    annotators.work("eve", 1, 60)
     other = make_campaign("other")
-    for campaign, restored_at in ((other, None), (crew.campaign, NOON)):
+    for campaign, restored_at in ((other, None), (annotators.campaign, NOON)):
         Exclusion.objects.create(
             campaign=campaign, worker=done.worker, failures=1, reviewed=1, restored_at=restored_at
         )
     eve = Worker.objects.get(worker_id="eve")
-    Exclusion.objects.create(campaign=crew.campaign, worker=eve, failures=1, reviewed=1)
-    found = crew.people()
+    Exclusion.objects.create(campaign=annotators.campaign, worker=eve, failures=1, reviewed=1)
+    found = annotators.people()
     assert (found["ada"].reports, found["ada"].excluded) == (2, False)
     assert (found["eve"].reports, found["eve"].excluded) == (0, True)
     assert people_of(other) == []
@@ -136,23 +136,23 @@ def test_reports_and_exclusions_are_those_of_this_campaign(crew: Crew) -> None:
 
 @pytest.mark.parametrize(("seconds", "fast"), [(29.9, True), (30, False), (30.1, False)])
 def test_fast_is_under_a_third_of_the_campaign_s_median(
-    crew: Crew, seconds: float, fast: bool
+    annotators: Annotators, seconds: float, fast: bool
 ) -> None:
     """The campaign's is 90 seconds, whatever eve takes."""
     for number in (1, 2, 3):
-        crew.work("ada", number, 90)
-    crew.work("eve", 4, seconds)
-    assert crew.people()["eve"].is_fast is fast
-    assert not crew.people()["ada"].is_fast
+        annotators.work("ada", number, 90)
+    annotators.work("eve", 4, seconds)
+    assert annotators.people()["eve"].is_fast is fast
+    assert not annotators.people()["ada"].is_fast
 
 
-@pytest.mark.parametrize(("straight", "told"), [(0, False), (1, False), (2, True)])
+@pytest.mark.parametrize(("straight", "expected"), [(0, False), (1, False), (2, True)])
 def test_more_than_a_fifth_of_straight_lines_is_worth_a_look(
-    crew: Crew, straight: int, told: bool
+    annotators: Annotators, straight: int, expected: bool
 ) -> None:
     for number in range(1, 6):
-        crew.work("eve", number, 60, straight=number <= straight)
-    assert crew.people()["eve"].is_straight is told
+        annotators.work("eve", number, 60, straight=number <= straight)
+    assert annotators.people()["eve"].is_straight is expected
 
 
 @pytest.mark.parametrize(
@@ -173,27 +173,27 @@ def test_the_bars_hold_every_time_and_the_last_one_the_longest(
     assert list(found.counts) == [counts.get(bar, 0) for bar in range(BARS)]
 
 
-def test_status_tells_of_times_and_wages_once_there_are_some(crew: Crew) -> None:
-    crew.work("ada", 1)
-    assert "median_active_seconds" not in progress(crew.campaign)
-    crew.work("ada", 2, 45.25)
-    crew.work("bob", 2, 60)
-    found = progress(crew.campaign)
+def test_status_tells_of_times_and_wages_once_there_are_some(annotators: Annotators) -> None:
+    annotators.work("ada", 1)
+    assert "median_active_seconds" not in progress(annotators.campaign)
+    annotators.work("ada", 2, 45.25)
+    annotators.work("bob", 2, 60)
+    found = progress(annotators.campaign)
     assert found["median_active_seconds"] == 52.6
     assert (found["hourly_cents_median"], found["hourly_cents_pooled"]) == (1046, 1026)
     out = StringIO()
     quorum("campaign", "status", "faq", stdout=out)
-    (told,) = (line for line in out.getvalue().splitlines() if "worker in the middle" in line)
-    assert told.endswith("$10.46")
+    (report,) = (line for line in out.getvalue().splitlines() if "worker in the middle" in line)
+    assert report.endswith("$10.46")
 
 
-def test_items_that_most_have_reported_come_first(crew: Crew) -> None:
-    ada, bob, cara = (crew.work(name, 1) for name in ("ada", "bob", "cara"))
-    crew.report(ada, 0, "other", "Dull.")
-    crew.report(ada, 1)
-    crew.report(bob, 1, "personal")
-    crew.report(cara, 1, text="Which?")
-    first, second = read_items(list(reported_items(crew.campaign)))
+def test_items_that_most_have_reported_come_first(annotators: Annotators) -> None:
+    ada, bob, cara = (annotators.work(name, 1) for name in ("ada", "bob", "cara"))
+    annotators.report(ada, 0, "other", "Dull.")
+    annotators.report(ada, 1)
+    annotators.report(bob, 1, "personal")
+    annotators.report(cara, 1, text="Which?")
+    first, second = read_items(list(reported_items(annotators.campaign)))
     assert (first.position, first.workers) == (2, 3)
     assert first.complaints == [
         Complaint("It cannot be understood", 2, ["Which?"]),
@@ -206,11 +206,11 @@ def test_items_that_most_have_reported_come_first(crew: Crew) -> None:
 
 @pytest.mark.parametrize("name", ["behaviour", "itemreport"])
 def test_the_staff_look_at_the_records_and_change_none(
-    client: Client, crew: Crew, name: str
+    client: Client, annotators: Annotators, name: str
 ) -> None:
     client.force_login(User.objects.create_superuser("ada"))
-    work = crew.work("ada", 1, 60)
-    crew.report(work, 0, "other", HOSTILE)
+    work = annotators.work("ada", 1, 60)
+    annotators.report(work, 0, "other", HOSTILE)
     row = work.behaviour if name == "behaviour" else work.reports.get()
     listed = reverse(f"admin:annotation_{name}_changelist")
     shown = reverse(f"admin:annotation_{name}_change", args=[row.pk])

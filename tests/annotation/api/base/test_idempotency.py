@@ -84,10 +84,10 @@ def test_without_a_key_nothing_is_done(
 def test_what_is_only_told_needs_no_key_and_changes_nothing(
     campaign: Campaign, owner: Program
 ) -> None:
-    told = owner.post(BUDGET, RAISED | {"agreed": False}).json()
-    assert not told["agreed"]
-    assert told["result"] is None
-    assert told["sentences"][0] == "faq may cost $200.00 at most, until now $100.00."
+    report = owner.post(BUDGET, RAISED | {"agreed": False}).json()
+    assert not report["agreed"]
+    assert report["result"] is None
+    assert report["sentences"][0] == "faq may cost $200.00 at most, until now $100.00."
     campaign.account.refresh_from_db()
     assert campaign.account.budget_cents == 10_000
     assert not Asked.objects.exists()
@@ -145,8 +145,8 @@ def test_two_at_once_create_one_campaign() -> None:
     assert 201 in {answer.status_code for answer in answers}
     for answer in answers:  # the second one has waited, or is told to ask again
         assert answer.status_code == 201 or is_problem(answer, 409)
-    told: list[Any] = [answer.json() for answer in answers if answer.status_code == 201]
-    assert all(one == told[0] for one in told)
+    report: list[Any] = [answer.json() for answer in answers if answer.status_code == 201]
+    assert all(one == report[0] for one in report)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -32,9 +32,9 @@ def with_token(token: str) -> Program:
 def test_a_name_and_a_password_give_a_token_that_signs_in(ada: User) -> None:
     answer = NOBODY.post("tokens", ask())
     assert answer.status_code == 201
-    told = with_token(answer.json()["token"]).get("me")
-    assert told.json()["name"] == "ada"
-    assert told.json()["roles"] == [
+    report = with_token(answer.json()["token"]).get("me")
+    assert report.json()["name"] == "ada"
+    assert report.json()["roles"] == [
         {
             "campaign": "faq",
             "role": "viewer",

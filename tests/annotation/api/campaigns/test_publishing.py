@@ -10,8 +10,8 @@ from tests.annotation.api.people import Program, is_problem
 
 
 def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Program) -> None:
-    told = owner.post("campaigns/faq/jobs/publish", {"agreed": False, "first": 1}).json()
-    assert told["sentences"][:2] == [
+    report = owner.post("campaigns/faq/jobs/publish", {"agreed": False, "first": 1}).json()
+    assert report["sentences"][:2] == [
         "1 HIT of faq goes to the workers at http://127.0.0.1:8001.",
         # Two assignments and one for a tie, at 19 cents each.
         "Their first round costs $0.38; $0.57 is reserved, an assignment for the tie of each "

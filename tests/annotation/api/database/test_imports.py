@@ -41,8 +41,12 @@ def test_files_become_pairs_by_a_job_that_tells_the_refused_rows(root: Program) 
     assert answer.headers["Location"] == f"/api/v1/jobs/{job.pk}"
     assert is_problem(root.get(f"jobs/{job.pk}/rejected"), 404)  # not over yet
     run(job.pk, "here", HANDLERS)
-    told = root.get(answer.headers["Location"]).json()
-    assert (told["state"], told["result"]["added"], told["result"]["rejected"]) == ("done", 1, 1)
+    report = root.get(answer.headers["Location"]).json()
+    assert (report["state"], report["result"]["added"], report["result"]["rejected"]) == (
+        "done",
+        1,
+        1,
+    )
     pair = QaPair.objects.get()
     assert (pair.source, pair.license) == ("planes", "CC0-1.0")
     (row,) = root.get(f"jobs/{job.pk}/rejected").json()["results"]

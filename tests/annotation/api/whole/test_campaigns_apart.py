@@ -138,10 +138,10 @@ def test_a_list_has_the_rows_of_its_own_campaign_alone(campaign: Campaign, other
     Role.objects.create(user=both, campaign=campaign, name="owner")
     ada, cleo = Program(one), Program(both)
     for path in LISTS:
-        told = [reader.get(f"campaigns/faq/{path}").json()["results"] for reader in (ada, cleo)]
-        assert told[0] == told[1], path
-        assert told[0], path
-        assert told[0] != cleo.get(f"campaigns/other/{path}").json()["results"], path
+        report = [reader.get(f"campaigns/faq/{path}").json()["results"] for reader in (ada, cleo)]
+        assert report[0] == report[1], path
+        assert report[0], path
+        assert report[0] != cleo.get(f"campaigns/other/{path}").json()["results"], path
 
 
 def test_a_filter_by_another_campaign_s_triplet_finds_nothing(

@@ -72,9 +72,9 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script_within_it() ->
         assert finders.find(path), path
     script = re.search(r'<script src="(/api/[^"]*script[^"]*)"', page)
     assert script
-    told = Client().get(script[1])
-    assert told.headers["Content-Type"].startswith("application/javascript")
-    assert b"/api/v1/schema" in told.content
+    report = Client().get(script[1])
+    assert report.headers["Content-Type"].startswith("application/javascript")
+    assert b"/api/v1/schema" in report.content
 
 
 def test_the_doc_names_operations_that_exist() -> None:

@@ -90,14 +90,14 @@ def test_the_life_in_the_doc_is_lived_by_its_own_lines(
     shell: Shell, mturk: Account, tmp_path: Path
 ) -> None:
     before: dict[str, Callable[[], None]] = {"collect-1": lambda: judged(mturk)}
-    told = []
+    report = []
     for block in BLOCKS:
         work_off()
         for sign, operation in before.items():
             if sign in block:
                 operation()
-        told.append(shell.run(block))
-    said = "".join(told)
+        report.append(shell.run(block))
+    said = "".join(report)
     assert '"rejected": 1' in said
     assert "the answer is empty" in said
     assert "2 of the 5 HITs of faq go to the workers" in said

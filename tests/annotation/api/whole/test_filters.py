@@ -79,15 +79,17 @@ def on_page(client: Client, address: str, key: str) -> list[object]:
 @pytest.mark.parametrize("page", LISTS)
 def test_page_and_api_give_the_same_rows_for_each_value(root: User, page: str) -> None:
     kind, path, key = LISTS[page]
-    client, program, told = Client(), Program(root), {}
+    client, program, report = Client(), Program(root), {}
     client.force_login(root)
     for asked in asked_of(kind):
         address = f"{page}{'&' if '?' in page else '?'}{asked}"
         rows: Any = program.get(f"{path}{'&' if '?' in path else '?'}{asked}&page_size=200").json()
-        told[asked] = sorted(row[key] for row in rows["results"])
-        assert told[asked] == on_page(client, address, key), asked
+        report[asked] = sorted(row[key] for row in rows["results"])
+        assert report[asked] == on_page(client, address, key), asked
     for name in kind.base_fields:
-        assert any(rows != told[""] for asked, rows in told.items() if asked.startswith(name)), name
+        assert any(
+            rows != report[""] for asked, rows in report.items() if asked.startswith(name)
+        ), name
 
 
 @pytest.mark.parametrize(

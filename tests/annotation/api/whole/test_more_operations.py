@@ -35,11 +35,11 @@ def test_many_controls_are_imported_or_none(root: Program) -> None:
     assert is_problem(refused, 400)
     assert list(refused.json()["errors"]) == ["controls.1"]
     assert not Control.objects.filter(campaign=None, query=TEXTS["query"]).exists()
-    told = root.post("controls/import", {"controls": [TEXTS, OTHER]}, key="two").json()
-    assert (told["read"], told["added"]) == (2, 1)  # the same control in other words
+    report = root.post("controls/import", {"controls": [TEXTS, OTHER]}, key="two").json()
+    assert (report["read"], report["added"]) == (2, 1)  # the same control in other words
     assert last() == ("import-controls", "api", "root")
     shipped = root.post("controls/import", {"shipped": True}, key="three").json()
-    assert (shipped["read"], shipped["pool"] - told["pool"]) == (80, shipped["added"])
+    assert (shipped["read"], shipped["pool"] - report["pool"]) == (80, shipped["added"])
     assert is_problem(root.post("controls/import", {}, key="four"), 400)
 
 
@@ -73,8 +73,8 @@ def test_a_control_candidate_is_confirmed_or_dismissed_once(
 
 def test_a_dismissed_candidate_says_by_whom(root: Program, campaign: Campaign) -> None:
     found = ControlCandidate.objects.create(triplet=campaign.triplets.get())
-    told = root.post(f"campaigns/faq/control-candidates/{found.pk}/dismiss").json()
-    assert (told["state"], told["decided_by"]) == ("dismissed", "root")
+    report = root.post(f"campaigns/faq/control-candidates/{found.pk}/dismiss").json()
+    assert (report["state"], report["decided_by"]) == ("dismissed", "root")
     assert last() == ("dismiss-control", "api", "root")
 
 
@@ -111,8 +111,8 @@ def test_the_pairs_of_a_source_come_in_the_order_of_its_ids(root: Program) -> No
 def test_a_pilot_is_priced_then_made_and_told(stage: Stage) -> None:
     root = Program(User.objects.create_superuser("root"))
     sent = {"source": "faq", "name": "answers", "triplets": 4, "agreed": False}
-    told = root.post("pilots", sent).json()["sentences"]
-    assert told[0].startswith("4 triplets of faq are drawn and copied")
+    report = root.post("pilots", sent).json()["sentences"]
+    assert report[0].startswith("4 triplets of faq are drawn and copied")
     assert Campaign.objects.count() == 1
     made = root.post("pilots", sent | {"agreed": True}, key="one")
     assert (made.status_code, made.json()["shown"]) == (201, "answers-with")
@@ -130,8 +130,8 @@ def test_a_pilot_is_priced_then_made_and_told(stage: Stage) -> None:
 def test_the_exclusion_impact_is_what_the_operation_previews(
     campaign: Campaign, owner: Program
 ) -> None:
-    told = owner.get("campaigns/faq/workers/faq-worker-0/exclusion-impact").json()
-    assert (told["excluded"], told["votes"], told["cents"]) == (False, 1, 0)
+    report = owner.get("campaigns/faq/workers/faq-worker-0/exclusion-impact").json()
+    assert (report["excluded"], report["votes"], report["cents"]) == (False, 1, 0)
     sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}
     owner.post("campaigns/faq/operations/exclude", sent, key="one")
     assert owner.get("campaigns/faq/workers/faq-worker-0/exclusion-impact").json()["excluded"]
@@ -158,6 +158,6 @@ def test_the_votes_on_a_triplet_say_which_of_them_count(campaign: Campaign, owne
     (vote,) = owner.get(path).json()["votes"]
     assert (vote["worker"], vote["value"], vote["void"]) == ("faq-worker-0", 1, "")
     campaign.hits.get().assignments.update(passed=False)
-    told = owner.get(path).json()
-    assert told["votes"][0]["void"] == "a control was missed"
-    assert told["derivation"][0] == "0 of 1 votes count: 0 Yes, 0 No."
+    report = owner.get(path).json()
+    assert report["votes"][0]["void"] == "a control was missed"
+    assert report["derivation"][0] == "0 of 1 votes count: 0 Yes, 0 No."

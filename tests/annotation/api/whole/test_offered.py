@@ -7,7 +7,7 @@ from tests.annotation.web.walk.walk import routes
 
 # What has no operation, and why.
 SITE = "of the site itself: its entrance, its health, its own files"
-DESK = "an annotator's own work, which is judged by a person"
+OWN_WORK = "an annotator's own work, which is judged by a person"
 ACCOUNTS = "accounts and invitations are the administrators', who are people at the page"
 TABLE: Mapping[str, str] = {
     "admin/database/": "corpus_list source_list index_list index_read job_list",
@@ -94,14 +94,14 @@ WITHOUT: Mapping[str, str] = {
     "mails": ACCOUNTS,
     "mails/confirm/<str:token>": ACCOUNTS,
     "mails/stop/<str:token>": ACCOUNTS,
-    "work": DESK,
-    "work/next": DESK,
-    "work/instructions/<slug:name>": DESK,
-    "work/<id:assignment_id>": DESK,
-    "work/<id:assignment_id>/return": DESK,
-    "work/<id:assignment_id>/renew": DESK,
-    "hit/<str:signed>": DESK,
-    "qualification/<str:signed>": DESK,
+    "work": OWN_WORK,
+    "work/next": OWN_WORK,
+    "work/instructions/<slug:name>": OWN_WORK,
+    "work/<id:assignment_id>": OWN_WORK,
+    "work/<id:assignment_id>/return": OWN_WORK,
+    "work/<id:assignment_id>/renew": OWN_WORK,
+    "hit/<str:signed>": OWN_WORK,
+    "qualification/<str:signed>": OWN_WORK,
     "": SITE,
     "health": SITE,
     "metrics": SITE,

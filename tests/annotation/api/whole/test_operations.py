@@ -49,8 +49,8 @@ def test_a_sampled_campaign_is_made_by_a_job(root: Program, small_database: None
     assert (job["kind"], job["subject"], job["state"]) == ("create", "new-one", "queued")
     assert not Campaign.objects.exists()
     queue.run(job["id"], "x", HANDLERS)
-    told = root.get(answer.headers["Location"]).json()
-    assert told["result"] == {"campaign": "new-one", "queries": 3, "duplicate_queries": 0}
+    report = root.get(answer.headers["Location"]).json()
+    assert report["result"] == {"campaign": "new-one", "queries": 3, "duplicate_queries": 0}
     assert root.get("campaigns/new-one").json()["money"]["budget_cents"] == 1250
     logged = AuditEntry.objects.get()
     assert (logged.verb, logged.via, logged.actor) == ("create", "api", "root")
@@ -88,10 +88,10 @@ def test_a_refused_query_is_told_by_its_line_and_no_path_of_the_machine(root: Pr
 
 def test_the_cost_estimate_is_the_pipelines(campaign: Campaign, owner: Program) -> None:
     Campaign.objects.update(policy_data=Policy(candidates_per_query=30).to_dict())
-    told = owner.get("campaigns/faq/cost-estimate?agreement=1").json()
+    report = owner.get("campaigns/faq/cost-estimate?agreement=1").json()
     # One query with 30 candidates: 6 HITs with 2 assignments at 19 cents each, and no ties.
-    assert (told["triplets"], told["hits"], told["cents_min"]) == (30, 6, 228)
-    assert told["extend"] == {"assignments_per_hit": 2.0, "assignments": 12, "cents": 228}
+    assert (report["triplets"], report["hits"], report["cents_min"]) == (30, 6, 228)
+    assert report["extend"] == {"assignments_per_hit": 2.0, "assignments": 12, "cents": 228}
     assert is_problem(owner.get("campaigns/faq/cost-estimate?agreement=2"), 400)
 
 
@@ -155,8 +155,8 @@ def test_a_hit_is_in_one_state(
 ) -> None:
     campaign.hits.update(**facts)
     assert owner.get("campaigns/faq/hits/1").json()["state"] == state
-    told = owner.get(f"campaigns/faq/hits?state={state}").json()["results"]
-    assert [row["state"] for row in told] == [state]
+    report = owner.get(f"campaigns/faq/hits?state={state}").json()["results"]
+    assert [row["state"] for row in report] == [state]
 
 
 def test_an_assignment_shows_its_judgments(campaign: Campaign, owner: Program) -> None:
@@ -253,8 +253,8 @@ def test_what_another_expert_said_is_told_after_one_s_own_label_alone(
     assert is_problem(dan.get(row), 404)
     sent = {"triplet": cleos.triplet_id, "label": 0, "pile": "sample"}
     assert dan.post("campaigns/faq/expert-labels", sent).status_code == 201
-    told = [{one["expert"] for one in dan.get(path).json()["results"]} for path in lists]
-    assert told == [{"cleo", "dan"}] * 2
+    report = [{one["expert"] for one in dan.get(path).json()["results"]} for path in lists]
+    assert report == [{"cleo", "dan"}] * 2
     assert dan.get(row).json()["note"] == "the same, I think"
 
 

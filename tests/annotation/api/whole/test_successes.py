@@ -82,7 +82,7 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
 BEGUN = {"campaign_publish", "campaign_expire", "campaign_reject"}
 
 
-def practised(world: World) -> None:
+def qualified(world: World) -> None:
     rules = Policy.from_dict({**world.campaign.policy.to_dict(), "qualification_items": 4})
     Campaign.objects.filter(pk=world.campaign.pk).update(
         policy_data=rules.to_dict(), qualified_id="P"
@@ -98,7 +98,7 @@ def refused_bonus(world: World) -> None:
 BEFORE: Mapping[str, Callable[[World], object]] = {
     "corpus_add_source": lambda _: create_corpus("coffee"),
     "corpus_remove_source": lambda _: create_corpus("coffee", ["faq"]),
-    "campaign_grant_qualification": practised,
+    "campaign_grant_qualification": qualified,
     "campaign_cancel_bonus": refused_bonus,
     "campaign_resume": lambda world: state(world, "paused"),
     "campaign_take_role": lambda world: world.campaign.roles.create(

@@ -62,7 +62,7 @@ TURNS = {
 turns = st.sampled_from([turn for turn, times in TURNS.items() for _ in range(times)])
 
 
-class DeskMachine(RuleBasedStateMachine):
+class SiteMachine(RuleBasedStateMachine):
     def __init__(self, counter: Counter[str]) -> None:
         super().__init__()
         self.counter = counter
@@ -119,7 +119,7 @@ class DeskMachine(RuleBasedStateMachine):
             return
         allowed = self.model.can_submit(work, self.team.now)
         late = work.status == "lapsed"
-        assert self._is_done(work, desk_submit) == allowed
+        assert self._is_done(work, submit_there) == allowed
         if allowed and work.status in ("accepted", "lapsed"):
             work.status = "submitted"
         self._count("submit in vain" if not allowed else "submit late" if late else "submit")
@@ -258,7 +258,7 @@ class DeskMachine(RuleBasedStateMachine):
         self.counter[what] += 1
 
 
-def desk_submit(member: Member, assignment_id: str, **now: object) -> None:
+def submit_there(member: Member, assignment_id: str, **now: object) -> None:
     assignments.submit(member, assignment_id, {"item-1": "1"}, **now)  # type: ignore[arg-type]
 
 
@@ -270,7 +270,7 @@ def test_any_order_of_steps_keeps_the_rules(
 ) -> None:
     counter: Counter[str] = Counter()
     run_state_machine_as_test(
-        lambda: DeskMachine(counter),
+        lambda: SiteMachine(counter),
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS_AN_EXAMPLE,

@@ -296,8 +296,8 @@ def test_a_qualification_that_is_not_listed_yet_is_to_be_tried_again() -> None:
     }
 
     def answer(headers: Message, body: bytes) -> tuple[int, bytes]:
-        status, told = answers[headers["X-Amz-Target"].rpartition(".")[2]]
-        return status, json.dumps(told).encode()
+        status, report = answers[headers["X-Amz-Target"].rpartition(".")[2]]
+        return status, json.dumps(report).encode()
 
     with endpoint(answer) as url, pytest.raises(CrowdError, match="try again") as refusal:
         MTurkCrowd(url).create_qualification("excluded", "Shut out.")

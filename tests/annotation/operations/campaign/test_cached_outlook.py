@@ -57,13 +57,13 @@ def test_what_was_counted_is_told_with_its_time(stage: Stage, large: None, name:
     now = previewed(name, stage.campaign)
     assert NOTE not in now
     counted(stage.campaign)
-    told = previewed(name, stage.campaign)
-    assert told[-1] == NOTE
+    report = previewed(name, stage.campaign)
+    assert report[-1] == NOTE
     if name != "extend":  # where all is as it was, so are the words
-        assert told[:-1] == now
+        assert report[:-1] == now
     stage.work("ada", 1)
     stage.advance()
-    assert previewed(name, stage.campaign) == told
+    assert previewed(name, stage.campaign) == report
 
 
 def test_a_small_campaign_is_counted_when_it_is_asked_for(stage: Stage) -> None:

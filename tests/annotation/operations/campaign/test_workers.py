@@ -32,8 +32,10 @@ def test_before_excluding_the_labels_the_votes_and_the_price_are_told(one_hit: S
     one_hit.work("ada", 1)
     one_hit.work("bob", 1)
     one_hit.advance()
-    told = OPERATIONS["exclude"].preview(one_hit.campaign, {"worker": "ABOB", "reason": "Enough."})
-    assert list(told) == [
+    report = OPERATIONS["exclude"].preview(
+        one_hit.campaign, {"worker": "ABOB", "reason": "Enough."}
+    )
+    assert list(report) == [
         "ABOB takes no further part in faq: 5 votes no longer count, and $0.19 that was paid for "
         "them is lost.",
         "5 labels change, 5 of them are open again: the next pass buys the missing votes as far "
@@ -47,8 +49,8 @@ def test_work_that_failed_is_paid_and_it_is_said_what_that_means(one_hit: Stage)
     assignment = one_hit.work("eve", 1, slips=1)
     reviewed(one_hit)
     options = {"assignment": assignment}
-    told = OPERATIONS["approve"].preview(one_hit.campaign, options)
-    assert list(told) == [
+    report = OPERATIONS["approve"].preview(one_hit.campaign, options)
+    assert list(report) == [
         f"Assignment {assignment} of AEVE is approved in place of its rejection, which has not "
         "reached the crowd; it costs $0.19. An approval is final.",
         "It missed controls, and that stays: its votes do not count, and it goes on counting as "
@@ -77,10 +79,10 @@ def test_a_refusal_says_what_it_does_and_what_it_does_not(one_hit: Stage) -> Non
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
     options = {"assignment": assignment, "reason": "By a script."}
-    told = " ".join(OPERATIONS["reject"].preview(one_hit.campaign, options))
-    assert "is rejected and not paid; $0.19 is free again" in told
-    assert "5 votes no longer count" in told
-    assert "does not count towards the rule" in told
+    report = " ".join(OPERATIONS["reject"].preview(one_hit.campaign, options))
+    assert "is rejected and not paid; $0.19 is free again" in report
+    assert "5 votes no longer count" in report
+    assert "does not count towards the rule" in report
     perform(OPERATIONS["reject"], one_hit.campaign, options, by=by_command())
     verb, subject, details = log()
     assert (verb, subject, details["reason"]) == ("reject", assignment, "By a script.")
@@ -101,12 +103,12 @@ def test_a_message_is_logged_with_its_words(one_hit: Stage) -> None:
     assert again.endswith("they are not sent twice.")
 
 
-def test_who_has_not_practised_is_let_in(set_stage: SetStage) -> None:
+def test_who_has_not_qualified_is_let_in(set_stage: SetStage) -> None:
     stage = set_stage(qualification_items=4)
     stage.publish()
     stage.mturk.person("bob")
-    told = OPERATIONS["grant-qualification"].preview(stage.campaign, {"worker": "ABOB"})
-    assert list(told) == ["ABOB may work in faq without having passed the qualification test."]
+    report = OPERATIONS["grant-qualification"].preview(stage.campaign, {"worker": "ABOB"})
+    assert list(report) == ["ABOB may work in faq without having passed the qualification test."]
     assert not stage.campaign.qualification_results.exists()
     perform(OPERATIONS["grant-qualification"], stage.campaign, {"worker": "ABOB"}, by=by_command())
     assert log()[:2] == ("grant-qualification", "ABOB")
@@ -154,10 +156,10 @@ def test_in_house_a_rejection_is_overturned_too_and_money_is_not_named(tmp_path:
     assignment = team.submit(work, slips=1)
     team.advance()
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
-    told = " ".join(OPERATIONS["approve"].preview(team.campaign, {"assignment": assignment}))
-    assert f"Assignment {assignment} of eve is approved" in told
-    assert "overturned. An approval is final." in told
-    assert "$" not in told
+    report = " ".join(OPERATIONS["approve"].preview(team.campaign, {"assignment": assignment}))
+    assert f"Assignment {assignment} of eve is approved" in report
+    assert "overturned. An approval is final." in report
+    assert "$" not in report
     approve = OPERATIONS["approve"]
     done = perform(approve, team.campaign, {"assignment": assignment}, by=by_command())
     assert done["user_name"] == "eve"

@@ -224,7 +224,7 @@ def test_under_pay_and_discard_an_excluded_worker_s_failures_are_paid_too(
 
 
 @pytest.mark.parametrize(
-    ("contact", "told"),
+    ("contact", "expected"),
     [
         ("", None),
         ("judging@example.org", "If you think this is a mistake, write to judging@example.org."),
@@ -232,7 +232,7 @@ def test_under_pay_and_discard_an_excluded_worker_s_failures_are_paid_too(
     ],
 )
 def test_who_is_rejected_reads_whom_to_write_to(
-    one_hit: Stage, settings: Settings, contact: str, told: str | None
+    one_hit: Stage, settings: Settings, contact: str, expected: str | None
 ) -> None:
     settings.CONTACT = contact
     done = submit(one_hit, "eve", {}, slips=1)
@@ -242,4 +242,4 @@ def test_who_is_rejected_reads_whom_to_write_to(
     assert feedback is not None
     why, _, whom = feedback.partition("Wrong answers to them in this one: 1.")
     assert why.startswith("Each HIT holds check questions")
-    assert whom.strip() == (told or "")
+    assert whom.strip() == (expected or "")

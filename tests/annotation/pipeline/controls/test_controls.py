@@ -139,9 +139,9 @@ def test_two_who_retire_the_last_spare_ones_at_once_leave_enough(stage: Stage, k
             return str(error)
         return ""
 
-    told = together(partial(refusal, first), partial(refusal, second))
-    assert sorted(bool(one) for one in told) == [False, True]
-    assert "may need 3" in max(told)
+    report = together(partial(refusal, first), partial(refusal, second))
+    assert sorted(bool(one) for one in report) == [False, True]
+    assert "may need 3" in max(report)
     assert Control.objects.filter(kind=kind, retired_at=None).count() == 3
 
 
@@ -197,7 +197,7 @@ def test_the_same_control_is_not_added_twice_but_may_come_back_by_hand(tmp_path:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_add_the_same_control_at_once_one_is_told() -> None:
-    def told(answer: str) -> str:
+    def report(answer: str) -> str:
         try:
             return add_positive(NEW._replace(answer=answer)).answer
         except UserError as error:
@@ -205,7 +205,7 @@ def test_of_two_who_add_the_same_control_at_once_one_is_told() -> None:
 
     known = "The pool holds a control of this query and question already."
     answers = "Ten.", "Eleven.", "Twelve.", "Thirteen."
-    found = together(*(partial(told, answer) for answer in answers))
+    found = together(*(partial(report, answer) for answer in answers))
     (control,) = Control.objects.all()
     assert sorted(found) == sorted([control.answer, known, known, known])
 
@@ -215,14 +215,14 @@ def test_of_two_whose_new_words_are_the_same_one_keeps_the_control_as_it_was() -
     import_controls()
     first, second = positives()[:2]
 
-    def told(control: Control) -> str:
+    def report(control: Control) -> str:
         try:
             return replace(control, NEW, now=timezone.now()).query
         except UserError as error:
             return str(error)
 
     known = "The pool holds a control of this query and question already."
-    assert {*together(partial(told, first), partial(told, second))} == {NEW.query, known}
+    assert {*together(partial(report, first), partial(report, second))} == {NEW.query, known}
     assert Control.objects.filter(pk__in=[first.pk, second.pk], retired_at=None).count() == 1
     assert Control.objects.filter(query=NEW.query, retired_at=None).count() == 1
 

@@ -72,7 +72,7 @@ def test_a_bonus_beyond_the_budget_is_refused(one_hit: Stage, work: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("cents", "reason", "told"),
+    ("cents", "reason", "expected"),
     [
         (0, REASON, "from \\$0.01 to \\$10,000.00"),
         (1_000_001, REASON, "from \\$0.01 to \\$10,000.00"),
@@ -80,9 +80,9 @@ def test_a_bonus_beyond_the_budget_is_refused(one_hit: Stage, work: str) -> None
     ],
 )
 def test_what_no_crowd_would_pay_is_refused(
-    one_hit: Stage, work: str, cents: int, reason: str, told: str
+    one_hit: Stage, work: str, cents: int, reason: str, expected: str
 ) -> None:
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=expected):
         give_bonus(one_hit.campaign, work, cents=cents, reason=reason)
 
 

@@ -486,8 +486,8 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
 
 
 def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage: Stage) -> None:
-    told = refused("campaign", "grant-qualification", "faq", "AWORKER0003")
-    assert "AWORKER0003 did not get the qualification: MTurk refused" in told
+    report = refused("campaign", "grant-qualification", "faq", "AWORKER0003")
+    assert "AWORKER0003 did not get the qualification: MTurk refused" in report
     assert not stage.campaign.qualification_results.exists()
     assert blockers(stage.campaign) == []
     stage.mturk.person("worker0003")  # who signs in after all

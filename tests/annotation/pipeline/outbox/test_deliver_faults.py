@@ -107,8 +107,8 @@ def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) ->
     assert stage.deliver().sent == 0
     found = progress(stage.campaign)
     assert (found["messages_failed"], found["messages_waiting"], found["published"]) == (1, 0, 4)
-    [told] = blockers(stage.campaign)
-    assert told.startswith(f"create, once: {message.error} (refused, tried once; ")
+    [report] = blockers(stage.campaign)
+    assert report.startswith(f"create, once: {message.error} (refused, tried once; ")
     assert "its token has made the HIT" in message.error
 
 
@@ -130,8 +130,8 @@ def test_a_hit_that_others_have_grown_fails_for_good(one_hit: Stage) -> None:
     assert crowd_id
     one_hit.mturk.crowd.extend_hit(crowd_id, extra=7, token="by hand")
     assert one_hit.deliver().failed == 1
-    told = str(progress(one_hit.campaign)["blockers"])
-    assert "InvalidMaximumAssignmentsIncrease" in told
+    report = str(progress(one_hit.campaign)["blockers"])
+    assert "InvalidMaximumAssignmentsIncrease" in report
 
 
 def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> None:

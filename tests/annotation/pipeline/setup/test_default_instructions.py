@@ -18,39 +18,39 @@ def text(**policy: Any) -> str:
 
 
 def test_the_paper_s_policy_is_told_in_words() -> None:
-    told = text()
-    assert "You will see seven items." in told
-    assert "for all seven, then submit" in told
-    assert "- an **Answer** that was stored with the Question.\n" in told
-    assert "If you miss a check question, the work on that HIT is **rejected**." in told
+    report = text()
+    assert "You will see seven items." in report
+    assert "for all seven, then submit" in report
+    assert "- an **Answer** that was stored with the Question.\n" in report
+    assert "If you miss a check question, the work on that HIT is **rejected**." in report
     assert (
         "- One slip does not end your participation. Once the number of your reviewed HITs has "
         "reached **10**, and **more than 10 %** of them have failed, you can take no more of our "
         "HITs, and your judgments are not used. Work that was already approved stays paid.\n"
-    ) in told
-    assert "A rejection can be reversed." in told
+    ) in report
+    assert "A rejection can be reversed." in report
 
 
 @pytest.mark.parametrize(
     ("size", "word"), [(3, "three"), (5, "five"), (12, "twelve"), (13, "13"), (100, "100")]
 )
 def test_the_size_of_a_hit_is_told(size: int, word: str) -> None:
-    told = text(hit_size=size)
-    assert f"You will see {word} items." in told
-    assert f"for all {word}, then submit" in told
+    report = text(hit_size=size)
+    assert f"You will see {word} items." in report
+    assert f"for all {word}, then submit" in report
 
 
 def test_nobody_is_rejected_where_failed_work_is_paid_and_discarded() -> None:
-    told = text(on_failed_control="pay_and_discard")
-    assert "reject" not in told
-    assert "your judgments on that HIT are **not used**. It is paid all the same." in told
+    report = text(on_failed_control="pay_and_discard")
+    assert "reject" not in report
+    assert "your judgments on that HIT are **not used**. It is paid all the same." in report
 
 
 def test_nothing_is_said_of_pay_where_nobody_is_paid() -> None:
     for on_failed_control in ("reject", "pay_and_discard"):
-        told = text(**INHOUSE.defaults(), on_failed_control=on_failed_control)
-        assert "paid" not in told
-        assert "reversed" not in told
+        report = text(**INHOUSE.defaults(), on_failed_control=on_failed_control)
+        assert "paid" not in report
+        assert "reversed" not in report
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_nothing_is_said_of_pay_where_nobody_is_paid() -> None:
 def test_one_slip_is_forgiven_where_the_rule_forgives_it(
     rate: float, reviewed: int, spared: bool
 ) -> None:
-    told = text(max_failure_rate=rate, min_assignments=reviewed)
-    assert f"has reached **{reviewed}**, and **more than {rate * 100:g} %** of them" in told
-    assert ("One slip does not end" in told) == spared
+    report = text(max_failure_rate=rate, min_assignments=reviewed)
+    assert f"has reached **{reviewed}**, and **more than {rate * 100:g} %** of them" in report
+    assert ("One slip does not end" in report) == spared
 
 
 def test_a_rule_that_shuts_nobody_out_is_not_told() -> None:
@@ -70,9 +70,9 @@ def test_a_rule_that_shuts_nobody_out_is_not_told() -> None:
 
 
 def test_answers_that_are_not_shown_are_not_announced() -> None:
-    told = text(show_answer=False)
-    assert "- an **Answer**" not in told
-    assert "your items do not" in told
+    report = text(show_answer=False)
+    assert "- an **Answer**" not in report
+    assert "your items do not" in report
 
 
 @pytest.mark.django_db

@@ -347,8 +347,8 @@ def test_the_commands_make_a_pilot_and_report_on_it(
     assert report["error_without_it"][0] == report["difference"][0] == 0.2  # type: ignore[index]
     assert (report["relative_change"], report["accuracy_with_the_answer"]) == (-1.0, 1.0)
     assert (report["spent_cents_with"], report["agreement_without"]) == (190, 1.0)
-    told = run("campaign", "pilot-report", "faq-pilot-without")
-    assert "error without it" in told
+    details = run("campaign", "pilot-report", "faq-pilot-without")
+    assert "error without it" in details
     assert json.dumps(report)
 
 

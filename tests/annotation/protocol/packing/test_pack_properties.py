@@ -43,7 +43,7 @@ def campaign(sizes: list[int]) -> list[TripletRef]:
     ]
 
 
-def supplies(triplets: int, policy: Policy, spare: int = 0) -> dict[str, list[str]]:
+def controls_for(triplets: int, policy: Policy, spare: int = 0) -> dict[str, list[str]]:
     return {
         "positives": [f"p{n}" for n in range(positives_needed(triplets, policy) + spare)],
         "negatives": [f"n{n}" for n in range(negatives_needed(triplets, policy) + spare)],
@@ -75,7 +75,7 @@ def test_every_triplet_is_in_exactly_one_hit_and_every_hit_is_full(
     sizes: list[int], policy: Policy, spare: int, seed: int
 ) -> None:
     triplets = campaign(sizes)
-    supply = supplies(len(triplets), policy, spare)
+    supply = controls_for(len(triplets), policy, spare)
     hits = pack(triplets, **supply, policy=policy, seed=seed)
     assert len(hits) == hits_needed(len(triplets), policy)
     assert sorted(keys(hits, "real")) == sorted(triplet.key for triplet in triplets)
@@ -93,7 +93,7 @@ def test_positives_are_used_evenly_and_negatives_once(
     sizes: list[int], policy: Policy, spare: int, seed: int
 ) -> None:
     triplets = campaign(sizes)
-    supply = supplies(len(triplets), policy, spare)
+    supply = controls_for(len(triplets), policy, spare)
     hits = pack(triplets, **supply, policy=policy, seed=seed)
     negatives = keys(hits, "negative")
     assert len(set(negatives)) == len(negatives) == negatives_needed(len(triplets), policy)
@@ -109,7 +109,7 @@ def test_five_queries_of_equal_length_are_enough_for_five_different_ones_in_each
 ) -> None:
     triplets = campaign([candidates] * queries_)
     policy = Policy()
-    for hit in pack(triplets, **supplies(len(triplets), policy), policy=policy, seed=seed):
+    for hit in pack(triplets, **controls_for(len(triplets), policy), policy=policy, seed=seed):
         assert len(set(queries(hit))) == len(queries(hit))
 
 
@@ -122,7 +122,7 @@ def test_no_arrangement_has_more_different_queries(
     sizes: list[int], policy: Policy, seed: int
 ) -> None:
     triplets = campaign(sizes)
-    hits = pack(triplets, **supplies(len(triplets), policy), policy=policy, seed=seed)
+    hits = pack(triplets, **controls_for(len(triplets), policy), policy=policy, seed=seed)
     meetings = sum(len(set(queries(hit))) for hit in hits)
     assert meetings == most_meetings(sizes, policy.real_items)
 
@@ -133,7 +133,7 @@ def test_the_order_of_the_inputs_does_not_matter(
     sizes: list[int], seed: int, data: st.DataObject
 ) -> None:
     triplets = campaign(sizes)
-    supply: dict[str, Any] = supplies(len(triplets), Policy(), spare=3)
+    supply: dict[str, Any] = controls_for(len(triplets), Policy(), spare=3)
     plain = pack(triplets, **supply, policy=Policy(), seed=seed)
     mixed = {name: data.draw(st.permutations(given_)) for name, given_ in supply.items()}
     assert plain == pack(data.draw(st.permutations(triplets)), **mixed, policy=Policy(), seed=seed)

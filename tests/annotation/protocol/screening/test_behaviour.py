@@ -39,12 +39,12 @@ ALMOST = st.fixed_dictionaries(
 )
 
 
-def told(**behaviour: Any) -> str:
+def report(**behaviour: Any) -> str:
     return json.dumps({"v": 1, **behaviour})
 
 
 def test_what_an_honest_browser_sends_is_read_as_it_stands() -> None:
-    text = told(
+    text = report(
         active_ms=41_000,
         items={"a1": {"ms": 9000, "changes": 0}, "b2": {"ms": 30_000, "changes": 2}},
         order=["b2", "a1"],
@@ -110,18 +110,18 @@ def test_a_time_is_whole_and_at_most_the_assignment_s(value: str, kept: int | No
 
 
 def test_no_item_takes_longer_than_the_whole() -> None:
-    text = told(active_ms=5000, items={"a1": {"ms": 5001}, "b2": {"ms": 4999}})
+    text = report(active_ms=5000, items={"a1": {"ms": 5001}, "b2": {"ms": 4999}})
     assert read_behaviour(text, KEYS, wall_ms=WALL).item_ms == {"a1": 5000, "b2": 4999}
 
 
 @pytest.mark.parametrize("wall", [0, -5000])
 def test_work_without_any_time_of_its_own_has_none(wall: int) -> None:
-    assert read_behaviour(told(active_ms=700), KEYS, wall_ms=wall).active_ms == 0
+    assert read_behaviour(report(active_ms=700), KEYS, wall_ms=wall).active_ms == 0
 
 
 def test_a_time_of_months_fits_its_column() -> None:
     year = 365 * 86_400_000
-    assert read_behaviour(told(active_ms=year), KEYS, wall_ms=year).active_ms == MOST_MS
+    assert read_behaviour(report(active_ms=year), KEYS, wall_ms=year).active_ms == MOST_MS
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_a_time_of_months_fits_its_column() -> None:
     [(0, 0), (3, 3), (MOST_CHANGES + 1, MOST_CHANGES), (-1, 0), (True, 0), (2.0, 0), ("2", 0)],
 )
 def test_changes_are_counted_within_reason(changes: object, counted: int) -> None:
-    text = told(items={"a1": {"changes": changes}, "b2": {"changes": 1}})
+    text = report(items={"a1": {"changes": changes}, "b2": {"changes": 1}})
     assert read_behaviour(text, KEYS, wall_ms=WALL).changes == counted + 1
 
 
 def test_items_of_other_hits_are_not_read() -> None:
-    text = told(items={"zz": {"ms": 5, "changes": 5}, "__proto__": {"ms": 5}, "a1": {"ms": 4}})
+    text = report(items={"zz": {"ms": 5, "changes": 5}, "__proto__": {"ms": 5}, "a1": {"ms": 4}})
     assert read_behaviour(text, KEYS, wall_ms=WALL) == Behaviour(item_ms={"a1": 4})
 
 

@@ -160,7 +160,7 @@ def test_a_page_asks_few_questions_whatever_the_size(
 
 
 @pytest.mark.parametrize(
-    ("details", "told"),
+    ("details", "expected"),
     [
         ({"budget_cents": 1250}, [("budget", "$12.50")]),
         ({"cents": 5}, [("amount", "$0.05")]),
@@ -171,8 +171,10 @@ def test_a_page_asks_few_questions_whatever_the_size(
         ({"long": "x" * 301}, [("long", "x" * 300 + "…")]),
     ],
 )
-def test_details_are_told_in_words(details: dict[str, object], told: list[tuple[str, str]]) -> None:
-    assert details_in_words(details) == told
+def test_details_are_told_in_words(
+    details: dict[str, object], expected: list[tuple[str, str]]
+) -> None:
+    assert details_in_words(details) == expected
 
 
 def test_the_csv_names_its_columns_and_the_campaign(campaign: Campaign, root: Client) -> None:

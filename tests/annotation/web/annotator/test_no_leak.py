@@ -130,10 +130,10 @@ def area_under_curve(features: Features, truth: Features, groups: Features) -> f
     from sklearn.metrics import roc_auc_score  # noqa: PLC0415
     from sklearn.model_selection import GroupKFold, cross_val_predict  # noqa: PLC0415
 
-    told = features[:, (features != features[0]).any(axis=0)]
+    report = features[:, (features != features[0]).any(axis=0)]
     trees = HistGradientBoostingClassifier(max_iter=20, random_state=1)
     guesses = cross_val_predict(
-        trees, told, truth, groups=groups, cv=GroupKFold(3), method="predict_proba"
+        trees, report, truth, groups=groups, cv=GroupKFold(3), method="predict_proba"
     )
     return float(roc_auc_score(truth, guesses[:, 1]))
 

@@ -461,7 +461,7 @@ def team(small_database: None, tmp_path: Path) -> Team:
     return make_team(tmp_path, "", qualification_items=4, qualification_pass_percent=50)
 
 
-def practise_as(name: str, team: Team) -> Response:
+def take_test_as(name: str, team: Team) -> Response:
     client = Client()
     client.force_login(User.objects.get(username=name))
     items = team.campaign.qualification_items.values_list("position", "expected")
@@ -475,7 +475,7 @@ def take(name: str, team: Team) -> Assignment | None:
 
 def test_the_queue_opens_to_a_member_as_soon_as_they_have_passed(team: Team) -> None:
     assert take("ada", team) is None
-    response = practise_as("ada", team)
+    response = take_test_as("ada", team)
     assert "The tasks of this campaign are in your queue now." in main_of(response)
     assert parse(response).xpath("//main//a[contains(@class, 'button')]/@href") == ["/work"]
     assert take("ada", team) is not None
@@ -495,7 +495,7 @@ def test_what_could_not_be_granted_at_once_is_granted_by_the_next_pass(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qualification, "open_crowd", lambda kind, *, live: Away())
-    assert "You passed" in main_of(practise_as("ada", team))
+    assert "You passed" in main_of(take_test_as("ada", team))
     assert take("ada", team) is None
     team.advance()
     assert take("ada", team) is not None

@@ -217,7 +217,7 @@ def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(
     assert page.count("Start") == 1
 
 
-def practised(hit: Hit, member: Member, *, passed: bool) -> None:
+def qualified(hit: Hit, member: Member, *, passed: bool) -> None:
     worker, _ = Worker.objects.get_or_create(crowd="inhouse", worker_id=member.worker_id)
     QualificationResult.objects.create(
         campaign=hit.campaign,
@@ -239,9 +239,9 @@ def test_a_campaign_with_a_qualification_test_opens_after_it(adas: Client, ada: 
     assert "Start" not in text(response)
     (link,) = re.findall(r'href="(/qualification/[^"]+)"', response.content.decode())
     assert adas.get(link).status_code == 200
-    practised(hit, ada, passed=False)
+    qualified(hit, ada, passed=False)
     assert "2 tries left." in text(adas.get("/work"))
-    practised(hit, ada, passed=True)
+    qualified(hit, ada, passed=True)
     InhouseCrowd().grant(ada.worker_id, qualification_id=hit.campaign.qualified_id, value=100)
     page = text(adas.get("/work"))
     assert "qualification test" not in page
@@ -251,7 +251,7 @@ def test_a_campaign_with_a_qualification_test_opens_after_it(adas: Client, ada: 
 def test_who_has_used_up_the_tries_is_not_sent_there_again(adas: Client, ada: Member) -> None:
     (hit,) = offer_hits("fish", qualification_items=1)
     for _ in range(3):
-        practised(hit, ada, passed=False)
+        qualified(hit, ada, passed=False)
     assert "qualification test" not in text(adas.get("/work"))
 
 
@@ -295,8 +295,8 @@ def test_while_the_database_is_away_pages_and_scripts_are_told_to_wait(adas: Cli
 
     json = {"Accept": "application/json"}
     with connection.execute_wrapper(refuse):
-        page, told = adas.get("/work"), adas.post("/work/next", headers=json)
+        page, report = adas.get("/work"), adas.post("/work/next", headers=json)
     assert (page.status_code, page["Retry-After"]) == (503, "60")
     assert "try again in a minute" in page.content.decode()
-    assert told.status_code == 503
-    assert "try again in a minute" in told.json()["error"]
+    assert report.status_code == 503
+    assert "try again in a minute" in report.json()["error"]

@@ -18,37 +18,37 @@ COUNTS = {
 }
 
 
-def told(state: str = "active", **figures: object) -> str:
+def report(state: str = "active", **figures: object) -> str:
     return finish(Campaign(state=state), Snapshot(at=NOON, figures={**COUNTS, **figures}))
 
 
 def test_nothing_is_foretold_before_there_are_triplets() -> None:
-    assert told(triplets=0, open=0) == "Nothing is packed yet."
+    assert report(triplets=0, open=0) == "Nothing is packed yet."
 
 
 def test_what_is_done_is_done() -> None:
     sentence = "Every triplet is decided: 99 with a label, 1 unresolved."
-    assert told(open=0, labelled=99) == sentence
+    assert report(open=0, labelled=99) == sentence
 
 
 @pytest.mark.parametrize("state", ["paused", "cancelled"])
 def test_what_buys_nothing_has_no_end(state: str) -> None:
     eta = {"hours": 5.0, "least": 4.0, "most": 6.0}
-    assert told(state, eta=eta) == ("69 triplets are open and stay so: nothing more is bought.")
+    assert report(state, eta=eta) == ("69 triplets are open and stay so: nothing more is bought.")
 
 
 def test_where_nothing_came_lately_nobody_knows() -> None:
-    assert told() == "69 triplets are open; none was decided in the last 6 hours."
+    assert report() == "69 triplets are open; none was decided in the last 6 hours."
 
 
 def test_nothing_is_forecast_where_nobody_is_left() -> None:
-    assert told(stranded={"assignments": 11}) == (
+    assert report(stranded={"assignments": 11}) == (
         "69 triplets are open. They are not all decided before more people can take the work."
     )
 
 
 def test_a_forecast_has_its_range() -> None:
-    assert told(eta={"hours": 26.5, "least": 20.0, "most": 36.0}) == (
+    assert report(eta={"hours": 26.5, "least": 20.0, "most": 36.0}) == (
         "At the rate of the last hours the 69 open triplets are decided around 2026-11-23 14:30 "
         "UTC, between 2026-11-23 08:00 UTC and 2026-11-24 00:00 UTC."
     )
@@ -56,7 +56,7 @@ def test_a_forecast_has_its_range() -> None:
 
 @pytest.mark.parametrize("most", [None, 10_000.0, 1e9, 1e18])
 def test_an_uneven_pace_has_no_latest_end(most: float | None) -> None:
-    assert told(eta={"hours": 1.0, "least": 0.5, "most": most}) == (
+    assert report(eta={"hours": 1.0, "least": 0.5, "most": most}) == (
         "At the rate of the last hours the 69 open triplets are decided around 2026-11-22 13:00 "
         "UTC; the rate is too uneven to say when at the latest."
     )

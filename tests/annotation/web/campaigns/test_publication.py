@@ -62,10 +62,10 @@ def test_words_are_looked_for_in_the_questions_within_reach_alone(campaign: Camp
     with CaptureQueriesContext(connection) as asked:
         page = root().get("/admin/campaigns/demo/triplets/?q=zzz&within=question")
     assert page.status_code == 200
-    told = [one["sql"] for one in asked if "LIKE" in one["sql"].upper() and "zzz" in one["sql"]]
-    assert len(told) == 1
-    assert '"retrieval_qapair"."id" IN (' in told[0]
-    assert "JOIN" not in told[0]
+    report = [one["sql"] for one in asked if "LIKE" in one["sql"].upper() and "zzz" in one["sql"]]
+    assert len(report) == 1
+    assert '"retrieval_qapair"."id" IN (' in report[0]
+    assert "JOIN" not in report[0]
 
 
 def test_the_hits_of_a_control_are_walked_in_order_by_its_index(campaign: Campaign) -> None:
@@ -78,8 +78,8 @@ def test_the_hits_of_a_control_are_walked_in_order_by_its_index(campaign: Campai
     with CaptureQueriesContext(connection) as asked:
         page = root().get(f"/admin/campaigns/demo/controls/{control.pk}")
     assert len(page.context["hits"]) == 10
-    (told,) = [one["sql"] for one in asked if '"control_id" = ' in one["sql"]]
-    found = plan(told)
+    (report,) = [one["sql"] for one in asked if '"control_id" = ' in one["sql"]]
+    found = plan(report)
     # SQLite keeps the rows of one control in their order in any index of it.
     index = "items_of_a_control" if connection.vendor == "postgresql" else "(control_id=?)"
     assert index in found, found

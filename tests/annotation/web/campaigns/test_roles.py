@@ -63,7 +63,7 @@ def test_an_account_is_invited_by_its_name(adas: Client) -> None:
 
 
 def test_what_cannot_be_is_told_in_the_page(adas: Client) -> None:
-    for form, told in [
+    for form, report in [
         ({"username": "nobody", "role": "viewer"}, "There is no account &#x27;nobody&#x27;"),
         ({"username": "ada", "role": "viewer"}, "ada is the last owner of faq"),
         ({"username": "ada", "role": "king"}, "Select a valid choice"),
@@ -73,7 +73,7 @@ def test_what_cannot_be_is_told_in_the_page(adas: Client) -> None:
         response = adas.post(PAGE, form)
         assert response.status_code == 422
         page = response.content.decode()
-        assert told in page
+        assert report in page
         assert "<script>alert(1)" not in page
         assert logged() == []
 

@@ -58,8 +58,8 @@ def test_a_file_of_controls_joins_the_pool_and_the_log(editor: Client) -> None:
 def test_the_same_file_again_adds_nothing_and_says_so(editor: Client) -> None:
     sent(editor, GOOD)
     sent(editor, GOOD)
-    told = said(editor.get("/admin/controls/"))
-    assert "0 controls added; 2 were known already. The pool holds 2 now." in told
+    report = said(editor.get("/admin/controls/"))
+    assert "0 controls added; 2 were known already. The pool holds 2 now." in report
 
 
 def test_every_row_that_is_no_control_is_told_and_none_is_taken(editor: Client) -> None:

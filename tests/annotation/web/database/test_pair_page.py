@@ -35,7 +35,7 @@ def reader(name: str, *, campaign: Campaign | None = None, everywhere: bool = Fa
     return client
 
 
-def told(client: Client, address: str) -> set[str]:
+def report(client: Client, address: str) -> set[str]:
     return {one.query.query_set.name for one in client.get(address).context["candidacies"]}
 
 
@@ -46,14 +46,14 @@ def test_who_sees_no_campaign_reads_of_none(address: str) -> None:
 
 
 def test_who_sees_one_reads_of_that_one(address: str, campaigns: tuple[Campaign, Campaign]) -> None:
-    assert told(reader("dan", campaign=campaigns[1]), address) == {"other"}
+    assert report(reader("dan", campaign=campaigns[1]), address) == {"other"}
 
 
 def test_who_sees_all_reads_of_all(address: str) -> None:
-    assert told(reader("dan", everywhere=True), address) == {"faq", "other"}
+    assert report(reader("dan", everywhere=True), address) == {"faq", "other"}
     staff = Client()
     staff.force_login(User.objects.create_user("cleo", is_staff=True))
-    assert told(staff, address) == {"faq", "other"}
+    assert report(staff, address) == {"faq", "other"}
 
 
 def test_it_leads_to_the_withdrawal_of_the_pair_and_then_back(address: str) -> None:

@@ -57,8 +57,8 @@ def test_a_file_of_labels_stands_beside_the_votes_and_in_the_log(
     stray = {"query": "nobody asks", "question": "this", "label": 0}
     answer = sent(manager, lines([*GOOD, stray]))
     assert (answer.status_code, answer["Location"]) == (302, PAGE)
-    told = said(manager.get(PAGE))
-    assert "2 labels added. 1 row is about no triplet here (line 3)." in told
+    report = said(manager.get(PAGE))
+    assert "2 labels added. 1 row is about no triplet here (line 3)." in report
     found = ExpertLabel.objects.filter(triplet__campaign=campaign)
     assert {(one.expert, one.label, one.source) for one in found} == {("gold", 1, "import")}
     assert found.count() == 2
@@ -83,9 +83,9 @@ def test_every_row_that_cannot_be_used_is_told_and_none_is_taken(manager: Client
         ("5", "It says 0 of what line 2 says 1 of, by the same expert"),
     ]
     assert b"<script>alert(1)" not in answer.content
-    told = said(answer)
-    assert "Line 3 of own.csv: the label must be 1 or 0" in told
-    assert "(2 more rows cannot be used either); nothing was imported." in told
+    report = said(answer)
+    assert "Line 3 of own.csv: the label must be 1 or 0" in report
+    assert "(2 more rows cannot be used either); nothing was imported." in report
     assert not ExpertLabel.objects.exists()
     assert not AuditEntry.objects.exists()
 

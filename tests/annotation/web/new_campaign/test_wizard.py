@@ -110,8 +110,8 @@ def create(client: Client, dollars: str) -> Response:
 
 
 def test_every_field_of_the_policy_is_explained_once_with_its_default() -> None:
-    told = [(words.name, words.default) for words in WORDS]
-    assert sorted(told) == sorted((field.name, field.default) for field in fields(Policy))
+    report = [(words.name, words.default) for words in WORDS]
+    assert sorted(report) == sorted((field.name, field.default) for field in fields(Policy))
     types = {words.name: type(words.default) for words in WORDS}
     assert types == {field.name: type(field.default) for field in fields(Policy)}
 
@@ -154,9 +154,9 @@ def test_a_policy_comes_back_from_its_form_as_it_was(policy: Policy) -> None:
 def test_a_sampled_campaign_comes_out_with_its_policy_budget_and_owner(creator: Client) -> None:
     walk(creator, SAMPLED, rules(tie_mode="repack", show_answer=False))
     assert nothing_is_made()
-    told = text_of(creator.get(BUDGET_STEP))
-    assert "What faq will cost" in told
-    assert "With 3 queries, " in told
+    report = text_of(creator.get(BUDGET_STEP))
+    assert "What faq will cost" in report
+    assert "With 3 queries, " in report
     assert create(creator, "1,234.50")["Location"] == "/admin/campaigns/faq/milestones"
     campaign = Campaign.objects.get()
     assert campaign.policy == Policy.from_dict(

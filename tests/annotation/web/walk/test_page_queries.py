@@ -36,7 +36,7 @@ def of_the_world(world: World) -> Iterator[str]:
     """What the walk's campaign has none of, and each act with all that it has to be told."""
     ids, own = world.ids, "/admin/campaigns/faq"
     program = "/api/v1/campaigns/faq"
-    told = {
+    report = {
         "worker": world.work.worker.worker_id, "assignment": world.work.crowd_id, "days": 7,
         "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
         "username": "bob", "role": "viewer",
@@ -63,7 +63,7 @@ def of_the_world(world: World) -> Iterator[str]:
     for operation in OPERATIONS.values():
         yield f"{own}/operations/{operation.name}"
         yield f"{own}/operations/{operation.name}?" + "&".join(
-            f"{field.name}={told[field.name]}" for field in operation.arguments
+            f"{field.name}={report[field.name]}" for field in operation.arguments
         )
 
 

@@ -109,10 +109,10 @@ def test_accounts_groups_roles_and_tokens_are_a_superuser_s(quiet: None) -> None
 def expected(label: str, end: str, method: str, person: str) -> set[int]:
     if person in {"nobody", "outsider"}:
         return {302}
-    is_made_elsewhere = label == "knox.authtoken" and (
+    is_of_a_library = label == "knox.authtoken" and (
         end == "add/" or (method == "POST" and "change" in end)
     )
-    if person != "root" or is_made_elsewhere:
+    if person != "root" or is_of_a_library:
         return {403}
     return {200, 302} if "object_id" in end else {200}  # 302: there is no row yet
 

@@ -25,7 +25,7 @@ from annotation.pipeline.manual.exclusion import exclude, restore
 from annotation.pipeline.manual.message import write_to
 from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.worker import controls_chart, verdict
-from tests.annotation.support.crew import NOON, Crew, make_crew
+from tests.annotation.support.annotators import NOON, Annotators, make_annotators
 from tests.annotation.support.hits import make_campaign
 from tests.support.pages import parse
 from tests.worlds.small_campaign import Stage
@@ -37,16 +37,16 @@ MOST_QUERIES = 20
 
 
 @pytest.fixture
-def crew() -> Crew:
-    return make_crew()
+def annotators() -> Annotators:
+    return make_annotators()
 
 
-def address(stage: Stage | Crew, name: str) -> str:
+def address(stage: Stage | Annotators, name: str) -> str:
     pk = Worker.objects.get(worker_id=name).pk
     return f"/admin/campaigns/{stage.campaign.name}/workers/{pk}"
 
 
-def reader(stage: Stage | Crew, role: str) -> Client:
+def reader(stage: Stage | Annotators, role: str) -> Client:
     user = User.objects.create_user(role)
     Role.objects.create(user=user, campaign=stage.campaign, name=role)
     client = Client()
@@ -72,36 +72,36 @@ def history(page: HtmlElement) -> list[list[str]]:
 # Who may read it
 
 
-def test_strangers_sign_in_first(client: Client, crew: Crew) -> None:
-    crew.work("ada", 1)
-    page = address(crew, "ada")
+def test_strangers_sign_in_first(client: Client, annotators: Annotators) -> None:
+    annotators.work("ada", 1)
+    page = address(annotators, "ada")
     response = client.get(page)
     assert (response.status_code, response["location"]) == (302, f"/sign-in?next={page}")
 
 
 def test_who_has_no_part_in_the_campaign_does_not_find_the_worker(
-    client: Client, crew: Crew
+    client: Client, annotators: Annotators
 ) -> None:
-    crew.work("ada", 1)
+    annotators.work("ada", 1)
     user = User.objects.create_user("bob")
     client.force_login(user)
-    assert client.get(address(crew, "ada")).status_code == 403
+    assert client.get(address(annotators, "ada")).status_code == 403
     Role.objects.create(user=user, campaign=make_campaign("other"), name="owner")
-    for page in (address(crew, "ada"), f"{address(crew, 'ada')}/controls.csv"):
+    for page in (address(annotators, "ada"), f"{address(annotators, 'ada')}/controls.csv"):
         assert client.get(page).status_code == 404
 
 
-def test_a_viewer_reads_and_is_offered_no_operation(crew: Crew) -> None:
-    crew.work("ada", 1, status="rejected", passed=False)
-    viewer = reader(crew, "viewer")
-    assert links(parse(viewer.get(address(crew, "ada")))) == {}
-    assert viewer.post(address(crew, "ada")).status_code == 405
+def test_a_viewer_reads_and_is_offered_no_operation(annotators: Annotators) -> None:
+    annotators.work("ada", 1, status="rejected", passed=False)
+    viewer = reader(annotators, "viewer")
+    assert links(parse(viewer.get(address(annotators, "ada")))) == {}
+    assert viewer.post(address(annotators, "ada")).status_code == 405
     for operation in ("exclude", "message", "approve", "reject", "bonus", "grant-qualification"):
         assert viewer.get(f"/admin/campaigns/faq/operations/{operation}").status_code == 403
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("ada", 'attachment; filename="faq-ada-controls.csv"'),
         ('a"; x="', 'attachment; filename="faq-a\\"; x=\\"-controls.csv"'),
@@ -111,17 +111,19 @@ def test_a_viewer_reads_and_is_offered_no_operation(crew: Crew) -> None:
         ),
     ],
 )
-def test_the_chart_s_file_is_named_after_any_worker(crew: Crew, name: str, told: str) -> None:
-    crew.work(name, 1)
-    answer = reader(crew, "viewer").get(f"{address(crew, name)}/controls.csv")
-    assert (answer.status_code, answer["Content-Disposition"]) == (200, told)
+def test_the_chart_s_file_is_named_after_any_worker(
+    annotators: Annotators, name: str, expected: str
+) -> None:
+    annotators.work(name, 1)
+    answer = reader(annotators, "viewer").get(f"{address(annotators, name)}/controls.csv")
+    assert (answer.status_code, answer["Content-Disposition"]) == (200, expected)
     assert "X-Forged" not in answer
 
 
-def test_a_worker_of_another_campaign_is_not_found_here(crew: Crew) -> None:
-    crew.work("ada", 1)
+def test_a_worker_of_another_campaign_is_not_found_here(annotators: Annotators) -> None:
+    annotators.work("ada", 1)
     stranger = Worker.objects.create(crowd="mturk", worker_id="eve")
-    manager = reader(crew, "manager")
+    manager = reader(annotators, "manager")
     assert manager.get(f"/admin/campaigns/faq/workers/{stranger.pk}").status_code == 404
     assert manager.get("/admin/campaigns/faq/workers/0").status_code == 404
 
@@ -143,36 +145,36 @@ def test_the_history_tells_of_each_hit_what_was_missed_and_decided(one_hit: Stag
     assert bob[3:7] == ["passed", "approved", "1 of 5", "4 of 5"]
 
 
-def test_the_newest_come_first_and_pages_go_on_by_key(crew: Crew) -> None:
-    works = [crew.work("ada", number, 60) for number in range(1, 7)]
+def test_the_newest_come_first_and_pages_go_on_by_key(annotators: Annotators) -> None:
+    works = [annotators.work("ada", number, 60) for number in range(1, 7)]
     for place, work in enumerate(works):
         Assignment.objects.filter(pk=work.pk).update(submitted_at=NOON + timedelta(hours=place))
-    manager = reader(crew, "manager")
-    numbers = [row[0] for row in history(parse(manager.get(address(crew, "ada"))))]
+    manager = reader(annotators, "manager")
+    numbers = [row[0] for row in history(parse(manager.get(address(annotators, "ada"))))]
     assert numbers == ["6", "5", "4", "3", "2", "1"]
-    after = parse(manager.get(address(crew, "ada"), {"before": str(works[3].pk)}))
+    after = parse(manager.get(address(annotators, "ada"), {"before": str(works[3].pk)}))
     assert [row[0] for row in history(after)] == ["3", "2", "1"]
     for garbage in ("x", "-1", "9" * 30, HOSTILE):
-        assert manager.get(address(crew, "ada"), {"before": garbage}).status_code == 200
+        assert manager.get(address(annotators, "ada"), {"before": garbage}).status_code == 200
 
 
 def test_one_more_than_a_page_goes_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    crew = make_crew(PAGE_SIZE + 1)
+    annotators = make_annotators(PAGE_SIZE + 1)
     for number in range(1, PAGE_SIZE + 2):
-        crew.work("ada", number)
-    manager = reader(crew, "manager")
-    first = parse(manager.get(address(crew, "ada")))
+        annotators.work("ada", number)
+    manager = reader(annotators, "manager")
+    first = parse(manager.get(address(annotators, "ada")))
     assert len(history(first)) == PAGE_SIZE
     (link,) = first.xpath("//a[@rel='next']/@href")
-    last = parse(manager.get(address(crew, "ada") + link))
+    last = parse(manager.get(address(annotators, "ada") + link))
     assert len(history(last)) == 1
     assert last.xpath("//a[@rel='next']") == []
 
 
-def test_hostile_words_are_shown_as_they_are(crew: Crew) -> None:
-    done = crew.work(HOSTILE, 1)
+def test_hostile_words_are_shown_as_they_are(annotators: Annotators) -> None:
+    done = annotators.work(HOSTILE, 1)
     OutboxMessage.objects.create(
-        campaign=crew.campaign,
+        campaign=annotators.campaign,
         kind="notify",
         token="a message",
         worker=done.worker,
@@ -180,7 +182,7 @@ def test_hostile_words_are_shown_as_they_are(crew: Crew) -> None:
         error=HOSTILE,
         state="cancelled",
     )
-    response = reader(crew, "manager").get(address(crew, HOSTILE))
+    response = reader(annotators, "manager").get(address(annotators, HOSTILE))
     assert b"<script>alert" not in response.content
     assert parse(response).xpath("//section[@aria-labelledby='letters-title']//p/text()")
 
@@ -231,8 +233,8 @@ def evidence(outcomes: str) -> Evidence:
 def test_the_rule_is_told_with_the_review_that_crossed_it(
     outcomes: str, *, excluded: bool, restored: bool, said: str
 ) -> None:
-    told = verdict(evidence(outcomes), Policy(), excluded=excluded, restored=restored)
-    assert told == said
+    report = verdict(evidence(outcomes), Policy(), excluded=excluded, restored=restored)
+    assert report == said
 
 
 def test_the_evidence_is_what_excluded_the_worker(stage: Stage) -> None:
@@ -260,11 +262,11 @@ def test_the_chart_follows_the_reviews_and_is_thinned_where_there_are_many() -> 
     assert controls_chart([], Policy()).labels == []
 
 
-def test_the_chart_has_its_file(crew: Crew) -> None:
-    crew.work("ada", 1)
-    crew.work("ada", 2, passed=False)
-    viewer = reader(crew, "viewer")
-    page = parse(viewer.get(address(crew, "ada")))
+def test_the_chart_has_its_file(annotators: Annotators) -> None:
+    annotators.work("ada", 1)
+    annotators.work("ada", 2, passed=False)
+    viewer = reader(annotators, "viewer")
+    page = parse(viewer.get(address(annotators, "ada")))
     (link,) = page.xpath("//section[@aria-labelledby='chart-controls-title']//a/@href")
     rows = list(csv.reader(io.StringIO(viewer.get(link).content.decode())))
     assert rows[0] == ["Reviewed HITs", "Failed so far, %", "Allowed, %"]
@@ -275,15 +277,17 @@ def test_the_chart_has_its_file(crew: Crew) -> None:
 # What would change, and what can be done
 
 
-def test_what_would_change_is_for_who_sees_the_campaign(client: Client, crew: Crew) -> None:
-    crew.work("ada", 1)
+def test_what_would_change_is_for_who_sees_the_campaign(
+    client: Client, annotators: Annotators
+) -> None:
+    annotators.work("ada", 1)
     client.force_login(User.objects.create_user("bob"))
-    assert client.get(f"{address(crew, 'ada')}/exclusion-impact").status_code == 403
+    assert client.get(f"{address(annotators, 'ada')}/exclusion-impact").status_code == 403
     stranger = Worker.objects.create(crowd="mturk", worker_id="eve")
-    viewer = reader(crew, "viewer")
+    viewer = reader(annotators, "viewer")
     page = f"/admin/campaigns/faq/workers/{stranger.pk}/exclusion-impact"
     assert viewer.get(page).status_code == 404
-    assert viewer.post(f"{address(crew, 'ada')}/exclusion-impact").status_code == 405
+    assert viewer.post(f"{address(annotators, 'ada')}/exclusion-impact").status_code == 405
 
 
 def test_what_an_exclusion_would_change_is_told_and_nothing_changes(one_hit: Stage) -> None:
@@ -325,18 +329,18 @@ def test_operations_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage)
     ],
 )
 def test_each_assignment_offers_what_can_be_done_about_it(
-    crew: Crew, columns: dict[str, object], operation: str
+    annotators: Annotators, columns: dict[str, object], operation: str
 ) -> None:
-    done = crew.work("ada", 1, **columns)  # type: ignore[arg-type]
+    done = annotators.work("ada", 1, **columns)  # type: ignore[arg-type]
     Assignment.objects.filter(pk=done.pk).update(submitted_at=timezone.now())
-    found = links(parse(reader(crew, "manager").get(address(crew, "ada"))))
+    found = links(parse(reader(annotators, "manager").get(address(annotators, "ada"))))
     assert f"/admin/campaigns/faq/operations/{operation}?assignment=ada-1" in found.values()
 
 
-def test_what_is_not_reviewed_offers_nothing(crew: Crew) -> None:
-    done = crew.work("ada", 1, status="submitted")
+def test_what_is_not_reviewed_offers_nothing(annotators: Annotators) -> None:
+    done = annotators.work("ada", 1, status="submitted")
     Assignment.objects.filter(pk=done.pk).update(passed=None)
-    found = links(parse(reader(crew, "manager").get(address(crew, "ada"))))
+    found = links(parse(reader(annotators, "manager").get(address(annotators, "ada"))))
     assert not [link for link in found.values() if "assignment=" in link]
 
 
@@ -380,16 +384,18 @@ def test_messages_and_exclusions_are_kept_in_sight(one_hit: Stage) -> None:
 # What it costs
 
 
-def test_a_long_record_costs_no_more_queries(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = crew.work("ada", 1, 60)
-    viewer, page = reader(crew, "viewer"), address(crew, "ada")
+def test_a_long_record_costs_no_more_queries(
+    annotators: Annotators, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = annotators.work("ada", 1, 60)
+    viewer, page = reader(annotators, "viewer"), address(annotators, "ada")
     viewer.get(page)
     monkeypatch.setattr(snapshots, "SMALL", 0)
     before = {"before": str(first.pk)}
     with CaptureQueriesContext(connection) as few:
         viewer.get(page, before)
     for number in range(2, 7):
-        crew.report(crew.work("ada", number, 60), 1)
+        annotators.report(annotators.work("ada", number, 60), 1)
     with CaptureQueriesContext(connection) as many:
         viewer.get(page, before)
     assert len(many) == len(few) <= MOST_QUERIES

@@ -18,7 +18,7 @@ from annotation.models import Assignment, Exclusion, Role, Worker
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.columns import duration, limit_of
-from tests.annotation.support.crew import NOON, Crew, make_crew
+from tests.annotation.support.annotators import NOON, Annotators, make_annotators
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.support.pages import parse
 
@@ -31,8 +31,8 @@ MOST_QUERIES = 20
 
 
 @pytest.fixture
-def crew() -> Crew:
-    return make_crew()
+def annotators() -> Annotators:
+    return make_annotators()
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def names(page: HtmlElement) -> list[str]:
     ]
 
 
-def exclude(crew: Crew, name: str, **columns: object) -> None:
+def exclude(annotators: Annotators, name: str, **columns: object) -> None:
     worker = Worker.objects.get(worker_id=name)
     Exclusion.objects.create(
-        campaign=crew.campaign, worker=worker, failures=1, reviewed=1, **columns
+        campaign=annotators.campaign, worker=worker, failures=1, reviewed=1, **columns
     )
 
 
@@ -64,15 +64,17 @@ def test_the_limit_is_told_as_the_policy_has_it(rate: float, said: str) -> None:
 # Who may read it
 
 
-def test_strangers_sign_in_first_and_come_back(client: Client, crew: Crew) -> None:
+def test_strangers_sign_in_first_and_come_back(client: Client, annotators: Annotators) -> None:
     response = client.get(PAGE)
     assert response.status_code == 302
     assert response["location"] == f"/sign-in?next={PAGE}"
 
 
 @pytest.mark.parametrize("address", [PAGE, REPORTS, f"{PAGE}times.csv"])
-def test_who_has_no_part_in_it_reads_no_worker(client: Client, crew: Crew, address: str) -> None:
-    crew.work("AEVE", 1, 10)
+def test_who_has_no_part_in_it_reads_no_worker(
+    client: Client, annotators: Annotators, address: str
+) -> None:
+    annotators.work("AEVE", 1, 10)
     user = User.objects.create_user("bob")
     client.force_login(user)
     assert client.get(address).status_code == 403
@@ -83,16 +85,18 @@ def test_who_has_no_part_in_it_reads_no_worker(client: Client, crew: Crew, addre
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "adjudicator", "viewer"])
-def test_whoever_sees_the_campaign_may_read(client: Client, crew: Crew, role: str) -> None:
+def test_whoever_sees_the_campaign_may_read(
+    client: Client, annotators: Annotators, role: str
+) -> None:
     user = User.objects.create_user("bob")
-    Role.objects.create(user=user, campaign=crew.campaign, name=role)
+    Role.objects.create(user=user, campaign=annotators.campaign, name=role)
     client.force_login(user)
     for address in (PAGE, REPORTS, f"{PAGE}times.csv"):
         assert client.get(address).status_code == 200
         assert client.post(address).status_code == 405
 
 
-def test_staff_without_any_other_right_may_read(client: Client, crew: Crew) -> None:
+def test_staff_without_any_other_right_may_read(client: Client, annotators: Annotators) -> None:
     client.force_login(User.objects.create_user("bob", is_staff=True))
     assert client.get(PAGE).status_code == 200
 
@@ -101,7 +105,7 @@ def test_a_campaign_that_is_not_there_is_not_found(staff: Client) -> None:
     assert staff.get("/admin/campaigns/nothing/workers/").status_code == 404
 
 
-def test_the_old_address_leads_here(staff: Client, crew: Crew) -> None:
+def test_the_old_address_leads_here(staff: Client, annotators: Annotators) -> None:
     response = staff.get("/campaigns/faq/people")
     assert (response.status_code, response["location"]) == (301, PAGE)
 
@@ -109,17 +113,19 @@ def test_the_old_address_leads_here(staff: Client, crew: Crew) -> None:
 # What it shows
 
 
-def test_before_the_first_work_the_page_says_what_brings_it(staff: Client, crew: Crew) -> None:
+def test_before_the_first_work_the_page_says_what_brings_it(
+    staff: Client, annotators: Annotators
+) -> None:
     page = parse(staff.get(PAGE))
     assert "quorum campaign collect faq" in page.text_content()
     assert page.xpath("//table") == []
 
 
-def test_flags_say_in_words_what_to_look_at(staff: Client, crew: Crew) -> None:
+def test_flags_say_in_words_what_to_look_at(staff: Client, annotators: Annotators) -> None:
     for number in range(1, 5):
-        crew.work("ada", number, 90)
-        crew.work("eve", number, 20, straight=number < 3)
-    crew.work("bob", 1, 90)
+        annotators.work("ada", number, 90)
+        annotators.work("eve", number, 20, straight=number < 3)
+    annotators.work("bob", 1, 90)
     page = parse(staff.get(PAGE))
     flags = {
         row.xpath("string(.//bdi)"): [str(flag) for flag in row.xpath("./th/small/text()")]
@@ -135,9 +141,11 @@ def test_flags_say_in_words_what_to_look_at(staff: Client, crew: Crew) -> None:
     }
 
 
-def test_failures_stand_with_their_rate_and_what_the_rule_allows(staff: Client, crew: Crew) -> None:
+def test_failures_stand_with_their_rate_and_what_the_rule_allows(
+    staff: Client, annotators: Annotators
+) -> None:
     for number in range(1, 5):
-        crew.work("eve", number, 60, passed=number > 1)
+        annotators.work("eve", number, 60, passed=number > 1)
     page = parse(staff.get(PAGE))
     assert "1 of 4 · 25%" in page.text_content()
     assert "more than 10% of at least 10" in " ".join(page.text_content().split())
@@ -145,11 +153,11 @@ def test_failures_stand_with_their_rate_and_what_the_rule_allows(staff: Client, 
 
 
 def test_an_exclusion_shows_at_once_whenever_the_figures_were_made(
-    staff: Client, crew: Crew
+    staff: Client, annotators: Annotators
 ) -> None:
-    crew.work("eve", 1, 60)
+    annotators.work("eve", 1, 60)
     assert "excluded" not in parse(staff.get(PAGE)).xpath("string(//tbody/tr/th)")
-    exclude(crew, "eve")
+    exclude(annotators, "eve")
     assert "excluded" in parse(staff.get(PAGE)).xpath("string(//tbody/tr/th)")
 
 
@@ -168,19 +176,19 @@ def test_an_exclusion_shows_at_once_whenever_the_figures_were_made(
     ],
 )
 def test_the_table_sorts_by_its_links(
-    staff: Client, crew: Crew, sort: str, order: list[str]
+    staff: Client, annotators: Annotators, sort: str, order: list[str]
 ) -> None:
-    crew.work("ada", 1, 90)
-    crew.work("bob", 1, 60)
-    crew.work("cara", 1)
-    crew.work("cara", 2)
+    annotators.work("ada", 1, 90)
+    annotators.work("bob", 1, 60)
+    annotators.work("cara", 1)
+    annotators.work("cara", 2)
     response = staff.get(PAGE, {"sort": sort})
     assert names(parse(response)) == order
     assert b"<script>alert" not in response.content
 
 
-def test_a_second_click_on_a_column_turns_it_round(staff: Client, crew: Crew) -> None:
-    crew.work("ada", 1, 90)
+def test_a_second_click_on_a_column_turns_it_round(staff: Client, annotators: Annotators) -> None:
+    annotators.work("ada", 1, 90)
     for asked, then in (("-time", "time"), ("time", "-time"), ("hits", "-time")):
         page = parse(staff.get(PAGE, {"sort": asked, "page": "1"}))
         (link,) = page.xpath("//th[a[text() = 'Median time']]/a/@href")
@@ -200,21 +208,25 @@ def test_a_second_click_on_a_column_turns_it_round(staff: Client, crew: Crew) ->
         ("nonsense", ["ada", "bob", "cleo", "eve"]),
     ],
 )
-def test_the_table_is_filtered(staff: Client, crew: Crew, show: str, found: list[str]) -> None:
+def test_the_table_is_filtered(
+    staff: Client, annotators: Annotators, show: str, found: list[str]
+) -> None:
     """Dan would be near too, had nobody taken him back by hand."""
     for number in (1, 2, 3):
-        crew.work("ada", number, 90)
-    crew.work("bob", 1, 90, passed=False)
-    crew.work("cleo", 1, 20, straight=True)
-    crew.work("eve", 1, 90, passed=False)
-    exclude(crew, "eve")
+        annotators.work("ada", number, 90)
+    annotators.work("bob", 1, 90, passed=False)
+    annotators.work("cleo", 1, 20, straight=True)
+    annotators.work("eve", 1, 90, passed=False)
+    exclude(annotators, "eve")
     assert names(parse(staff.get(PAGE, {"show": show, "sort": "worker"}))) == found
 
 
-def test_who_was_taken_back_by_hand_is_not_called_near(staff: Client, crew: Crew) -> None:
-    crew.work("dan", 1, 90, passed=False)
+def test_who_was_taken_back_by_hand_is_not_called_near(
+    staff: Client, annotators: Annotators
+) -> None:
+    annotators.work("dan", 1, 90, passed=False)
     assert names(parse(staff.get(PAGE, {"show": "near"}))) == ["dan"]
-    exclude(crew, "dan", restored_at=NOON)
+    exclude(annotators, "dan", restored_at=NOON)
     assert names(parse(staff.get(PAGE, {"show": "near"}))) == []
 
 
@@ -222,15 +234,15 @@ def test_who_was_taken_back_by_hand_is_not_called_near(staff: Client, crew: Crew
     ("q", "found"), [("ada", ["ADA1", "ADA2"]), (" A2 ", ["ADA2"]), ("\0", ["ADA1", "ADA2", "EVE"])]
 )
 def test_workers_are_found_by_a_part_of_their_name(
-    staff: Client, crew: Crew, q: str, found: list[str]
+    staff: Client, annotators: Annotators, q: str, found: list[str]
 ) -> None:
     for name in ("ADA1", "ADA2", "EVE"):
-        crew.work(name, 1, 60)
+        annotators.work(name, 1, 60)
     assert names(parse(staff.get(PAGE, {"q": q, "sort": "worker"}))) == found
 
 
-def test_nobody_found_is_said(staff: Client, crew: Crew) -> None:
-    crew.work("ada", 1, 60)
+def test_nobody_found_is_said(staff: Client, annotators: Annotators) -> None:
+    annotators.work("ada", 1, 60)
     page = parse(staff.get(PAGE, {"q": HOSTILE}))
     assert "No results. Try removing a filter." in page.text_content()
     assert page.xpath("//input[@name='q']/@value") == [HOSTILE]
@@ -254,9 +266,9 @@ def test_one_s_own_people_are_named_and_found_as_they_sign_in(staff: Client) -> 
         assert bob.worker_id in page
 
 
-def test_fifty_workers_stand_on_a_page(staff: Client, crew: Crew) -> None:
+def test_fifty_workers_stand_on_a_page(staff: Client, annotators: Annotators) -> None:
     for number in range(51):
-        crew.work(f"W{number:03}", 1, 60)
+        annotators.work(f"W{number:03}", 1, 60)
     first = parse(staff.get(PAGE, {"sort": "worker"}))
     assert (len(names(first)), names(first)[0]) == (50, "W000")
     (link,) = first.xpath("//a[@rel='next']/@href")
@@ -269,11 +281,11 @@ def test_fifty_workers_stand_on_a_page(staff: Client, crew: Crew) -> None:
 
 
 def test_hostile_names_and_texts_are_shown_as_they_are(staff: Client) -> None:
-    crew = make_crew(1)
-    hit = make_hit(crew.campaign, real=[(HOSTILE, HOSTILE + "?", HOSTILE)])
-    crew = Crew(crew.campaign, [hit])
-    done = crew.work(HOSTILE[:20], 1, 60)
-    crew.report(done, 0, "other", HOSTILE)
+    annotators = make_annotators(1)
+    hit = make_hit(annotators.campaign, real=[(HOSTILE, HOSTILE + "?", HOSTILE)])
+    annotators = Annotators(annotators.campaign, [hit])
+    done = annotators.work(HOSTILE[:20], 1, 60)
+    annotators.report(done, 0, "other", HOSTILE)
     response = staff.get(PAGE)
     assert names(parse(response)) == [HOSTILE[:20]]
     assert b"<script>alert" not in response.content
@@ -284,22 +296,22 @@ def test_hostile_names_and_texts_are_shown_as_they_are(staff: Client) -> None:
     assert b"<script>alert" not in response.content
 
 
-def test_reported_items_link_to_their_hit(staff: Client, crew: Crew) -> None:
-    crew.report(crew.work("ada", 1), 1)
+def test_reported_items_link_to_their_hit(staff: Client, annotators: Annotators) -> None:
+    annotators.report(annotators.work("ada", 1), 1)
     page = parse(staff.get(REPORTS))
     (link,) = page.xpath("//article//a/@href")
-    assert link == f"/admin/campaigns/faq/hits/{crew.hits[0].pk}"
+    assert link == f"/admin/campaigns/faq/hits/{annotators.hits[0].pk}"
     assert "a positive control" in page.text_content()
     assert parse(staff.get(PAGE)).xpath(f"//a[@href='{REPORTS}']")
 
 
-def test_nobody_has_reported_anything(staff: Client, crew: Crew) -> None:
+def test_nobody_has_reported_anything(staff: Client, annotators: Annotators) -> None:
     assert "No reported items." in parse(staff.get(REPORTS)).text_content()
 
 
-def test_the_bars_have_their_table_and_their_file(staff: Client, crew: Crew) -> None:
+def test_the_bars_have_their_table_and_their_file(staff: Client, annotators: Annotators) -> None:
     for seconds in (500, 1500, 1700):
-        crew.work(f"W{seconds}", 1, seconds / 1000)
+        annotators.work(f"W{seconds}", 1, seconds / 1000)
     page = parse(staff.get(PAGE))
     rows = page.xpath("//section[@aria-labelledby='chart-times-title']//tbody/tr")
     assert len(rows) == BARS
@@ -311,10 +323,10 @@ def test_the_bars_have_their_table_and_their_file(staff: Client, crew: Crew) -> 
 
 
 def test_without_a_reward_no_wage_is_shown(staff: Client) -> None:
-    crew = make_crew(
+    annotators = make_annotators(
         crowd="inhouse", masters=False, min_approval_percent=0, min_approved=0, reward_cents=0
     )
-    crew.work("ada", 1, 60)
+    annotators.work("ada", 1, 60)
     for sort in ("", "wage"):
         assert "Hourly wage" not in parse(staff.get(PAGE, {"sort": sort})).text_content()
 
@@ -337,29 +349,31 @@ def test_times_are_told_as_people_say_them(ms: float, words: str) -> None:
 # What it costs
 
 
-def test_more_workers_and_reports_cost_no_more_queries(staff: Client, crew: Crew) -> None:
-    crew.report(crew.work("ada", 1, 60), 0)
+def test_more_workers_and_reports_cost_no_more_queries(
+    staff: Client, annotators: Annotators
+) -> None:
+    annotators.report(annotators.work("ada", 1, 60), 0)
     for address in (PAGE, REPORTS):
         staff.get(address)
         with CaptureQueriesContext(connection) as few:
             staff.get(address)
         for number in range(5):
-            crew.report(crew.work(f"{address[-1]}{number}", number + 1, 60), 1)
-        worker_figures.take(crew.campaign)
+            annotators.report(annotators.work(f"{address[-1]}{number}", number + 1, 60), 1)
+        worker_figures.take(annotators.campaign)
         with CaptureQueriesContext(connection) as many:
             staff.get(address)
         assert len(many) == len(few) <= MOST_QUERIES
 
 
 def test_a_large_campaign_s_page_walks_no_judgments(
-    staff: Client, crew: Crew, monkeypatch: pytest.MonkeyPatch
+    staff: Client, annotators: Annotators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The figures are those of the last pass, however old."""
-    crew.work("ada", 1, 60)
-    worker_figures.take(crew.campaign)
-    crew.work("bob", 1, 60)
-    crew.campaign.workforce.at = NOON
-    crew.campaign.workforce.save()
+    annotators.work("ada", 1, 60)
+    worker_figures.take(annotators.campaign)
+    annotators.work("bob", 1, 60)
+    annotators.campaign.workforce.at = NOON
+    annotators.campaign.workforce.save()
     monkeypatch.setattr(snapshots, "SMALL", 0)
     with CaptureQueriesContext(connection) as seen:
         page = parse(staff.get(PAGE))
@@ -374,8 +388,8 @@ def test_a_large_campaign_s_page_walks_no_judgments(
 
 
 def test_figures_that_were_never_made_are_announced(
-    staff: Client, crew: Crew, monkeypatch: pytest.MonkeyPatch
+    staff: Client, annotators: Annotators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew.work("ada", 1, 60)
+    annotators.work("ada", 1, 60)
     monkeypatch.setattr(snapshots, "SMALL", 0)
     assert "appear after the next pass" in parse(staff.get(PAGE)).text_content()

@@ -112,9 +112,9 @@ def test_positives_are_counted_by_who_found_them(whole: Path) -> None:
     assert [
         (tuple(row["found_by"]), row["candidates"], row["positives"]) for row in stats["retrievers"]
     ] == [(finders, counted[finders], positive[finders]) for finders in order]
-    told = render_table(stats)
+    report = render_table(stats)
     row = f"{counted['dense',]:,} +{positive['dense',]:,} "
-    assert re.search(rf"^dense alone +{row}", told, re.MULTILINE)
+    assert re.search(rf"^dense alone +{row}", report, re.MULTILINE)
 
 
 def test_the_card_says_who_found_the_candidates(whole: Path) -> None:

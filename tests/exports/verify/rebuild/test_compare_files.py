@@ -59,10 +59,10 @@ def test_a_table_that_cannot_be_read_differs_all_the_same(tmp_path: Path) -> Non
 def test_libraries_of_another_version_are_told() -> None:
     assert other_versions(versions()) == []
     older = {**versions(), "numpy": "0.1", "quorum": "0.0.1", "unheard-of": 5}
-    (told,) = other_versions(older)
-    assert told.startswith("numpy 0.1 (here ")
-    (told,) = other_versions({"numpy": [1, 2]})
-    assert told.startswith("numpy ")
+    (report,) = other_versions(older)
+    assert report.startswith("numpy 0.1 (here ")
+    (report,) = other_versions({"numpy": [1, 2]})
+    assert report.startswith("numpy ")
 
 
 def test_another_version_of_quorum_is_told_with_both() -> None:

@@ -47,9 +47,11 @@ def test_an_older_quorum_worded_its_card_its_croissant_and_its_plots_as_it_liked
     sealed(release)
     report = verify(release)
     assert report.differences == []
-    (told,) = [each for each in report.unchecked if "worded by Quorum" in each]
-    assert told.startswith(f"plots/{a_plot(release).name}, {CARD}, {CROISSANT}: worded by Quorum")
-    assert f"0.0.1 (here {versions()['quorum']})" in told
+    (details,) = [each for each in report.unchecked if "worded by Quorum" in each]
+    assert details.startswith(
+        f"plots/{a_plot(release).name}, {CARD}, {CROISSANT}: worded by Quorum"
+    )
+    assert f"0.0.1 (here {versions()['quorum']})" in details
 
 
 def test_the_installed_quorum_words_nothing_in_another_way(release: Path) -> None:

@@ -64,10 +64,10 @@ def test_a_selector_that_learned_to_read_something_else_is_refused(
     tmp_path: Path, form: str
 ) -> None:
     folder = cross_encoder(tmp_path)
-    told = folder / FORM_FILE
-    told.write_text(json.dumps({"form": "QA"}))
+    report = folder / FORM_FILE
+    report.write_text(json.dumps({"form": "QA"}))
     assert load_scorer(str(folder), "cpu").scores(PAIRS).shape == (3,)
-    told.write_text(json.dumps({"form": form}))
+    report.write_text(json.dumps({"form": form}))
     with pytest.raises(UserError, match=f"is an answer selector that reads {form}, and a question"):
         load_scorer(str(folder), "cpu")
 

@@ -12,7 +12,7 @@ from retrieval.encoders.cross_encoder.load import new_selector
 
 
 @pytest.mark.parametrize(
-    ("without", "told"),
+    ("without", "expected"),
     [
         (["sep_token"], "has no separator: a selector cannot be trained from it"),
         (["pad_token"], "has no padding token: a selector cannot be trained from it"),
@@ -20,7 +20,7 @@ from retrieval.encoders.cross_encoder.load import new_selector
     ],
 )
 def test_a_base_whose_tokenizer_lacks_a_piece_is_refused(
-    bare: Path, tmp_path: Path, without: list[str], told: str
+    bare: Path, tmp_path: Path, without: list[str], expected: str
 ) -> None:
     folder = tmp_path / "base"
     shutil.copytree(bare, folder)
@@ -29,7 +29,7 @@ def test_a_base_whose_tokenizer_lacks_a_piece_is_refused(
     path.write_text(json.dumps({name: config[name] for name in config if name not in without}))
     with pytest.raises(UserError) as refused:
         new_selector(str(folder), "cpu")
-    assert str(refused.value).startswith(f"The tokenizer of {folder} {told}")
+    assert str(refused.value).startswith(f"The tokenizer of {folder} {expected}")
 
 
 def test_a_base_whose_tokenizer_gives_no_pieces_is_refused(tmp_path: Path) -> None:

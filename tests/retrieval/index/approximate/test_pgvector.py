@@ -370,9 +370,11 @@ def test_a_server_that_is_away_is_named_without_its_password(
     make_store: MakeStore, settings: Any
 ) -> None:
     settings.VECTOR_DATABASE_URL = "postgresql://ada:geheim@127.0.0.1:1/quorum"
-    with pytest.raises(UserError, match=r"cannot be reached .*: check QUORUM_VECTOR_DATAB") as told:
+    with pytest.raises(
+        UserError, match=r"cannot be reached .*: check QUORUM_VECTOR_DATAB"
+    ) as refusal:
         PgVectorIndex.build(make_store(10), {})
-    assert "geheim" not in str(told.value)
+    assert "geheim" not in str(refusal.value)
 
 
 def test_an_address_that_postgresql_does_not_understand_is_not_repeated(
@@ -380,9 +382,9 @@ def test_an_address_that_postgresql_does_not_understand_is_not_repeated(
 ) -> None:
     """Django unquotes the password and takes it; libpq does not."""
     settings.VECTOR_DATABASE_URL = "postgresql://ada:50%geheim@127.0.0.1:1/quorum"
-    with pytest.raises(UserError, match=r"no such address .* write % as %25") as told:
+    with pytest.raises(UserError, match=r"no such address .* write % as %25") as refusal:
         PgVectorIndex.build(make_store(10), {})
-    assert "geheim" not in str(told.value)
+    assert "geheim" not in str(refusal.value)
 
 
 def test_a_database_without_the_extension_is_refused(

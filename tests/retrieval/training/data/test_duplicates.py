@@ -50,7 +50,7 @@ def test_no_question_of_dev_is_in_a_pair_of_train(
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "expected"),
     [
         ("a\tb\tmaybe", "Line 2 of .*: the is_duplicate is not a number"),
         ("a\tb\t2", "Line 2 of .*: the is_duplicate is 2, and must be 0 or 1"),
@@ -58,8 +58,8 @@ def test_no_question_of_dev_is_in_a_pair_of_train(
         ("\tb\t1", "Line 2 of .*: .*question1"),
     ],
 )
-def test_a_wrong_row_is_told_by_its_line(tmp_path: Path, row: str, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_a_wrong_row_is_told_by_its_line(tmp_path: Path, row: str, expected: str) -> None:
+    with pytest.raises(UserError, match=expected):
         read_duplicates(written(tmp_path, row), set())
 
 

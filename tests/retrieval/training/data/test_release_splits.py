@@ -27,10 +27,10 @@ def rewritten(folder: Path, split: str, change: Callable[[list[Query]], object])
 def refusal(folder: Path) -> str:
     with pytest.raises(UserError) as refused:
         read_release(folder)
-    told = str(refused.value)
-    assert told.startswith(f"{folder} is not a complete release (")
-    assert "\n" not in told
-    return told
+    report = str(refused.value)
+    assert report.startswith(f"{folder} is not a complete release (")
+    assert "\n" not in report
+    return report
 
 
 def test_a_release_is_read_with_all_its_splits(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_manifest_that_does_not_name_a_split_is_refused(tmp_path: Path, split:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("{}", "manifest.json lacks files"),
         ('{"files": {"train.jsonl": {"bytes": 1}}}', "manifest.json lacks sha256"),
@@ -92,10 +92,10 @@ def test_a_manifest_that_does_not_name_a_split_is_refused(tmp_path: Path, split:
     ],
     ids=lambda text: text[:40],
 )
-def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     folder = release(tmp_path / "demo-1")
     (folder / "manifest.json").write_bytes(text.encode("latin-1"))
-    assert told in refusal(folder)
+    assert expected in refusal(folder)
 
 
 @pytest.mark.parametrize("label", [[1], None, "1", True, 1.0, 2, {}])

@@ -116,9 +116,9 @@ def test_a_checkpoint_whose_bytes_are_others_is_told_by_name(
         path = tmp_path / "a" / "checkpoint-4" / name
         whole = path.read_bytes()
         path.write_bytes(bytes(len(whole)))
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as refusal:
             trained(bare, tmp_path / "a", *rows, wanted)
-        assert str(told.value).startswith(f"The checkpoint {path.parent} is damaged ("), name
+        assert str(refusal.value).startswith(f"The checkpoint {path.parent} is damaged ("), name
         path.write_bytes(whole)  # it is still there: nothing was removed
 
 
@@ -221,11 +221,11 @@ def test_a_base_with_a_prompt_learns_what_it_will_encode(
         found = task.make_model()
         preprocess = found.preprocess
 
-        def told(inputs: Any, prompt: str | None = None, **others: Any) -> Any:
+        def report(inputs: Any, prompt: str | None = None, **others: Any) -> Any:
             read.add(prompt or None)
             return preprocess(inputs, prompt=prompt, **others)
 
-        found.preprocess = told
+        found.preprocess = report
         return found
 
     fitted = fit(

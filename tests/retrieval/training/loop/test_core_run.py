@@ -34,17 +34,17 @@ def with_changes(path: Path, **changed: object) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "expected"),
     [
         ({"max_length": [16, 65]}, "reads at most 64 tokens, not 65"),
         ({"base": "no-such-model"}, "The model 'no-such-model' cannot be loaded"),
     ],
 )
 def test_a_base_that_will_not_do_leaves_no_folder_behind(
-    tmp_path: Path, bare: Path, data_dir: Path, changed: dict[str, object], told: str
+    tmp_path: Path, bare: Path, data_dir: Path, changed: dict[str, object], expected: str
 ) -> None:
     folder = release(tmp_path / "demo-1")
-    with pytest.raises(Error, match=told):
+    with pytest.raises(Error, match=expected):
         train(with_changes(short(tmp_path, bare), **changed), "--release", folder)
     assert not (data_dir / "models").exists()
     # The corrected recipe, under the same name.
@@ -76,9 +76,9 @@ def test_a_training_that_tells_no_digest_of_its_base_is_known_by_the_rest(
     path = short(tmp_path, bare)
     train(path, "--release", folder)
     place = data_dir / "models" / "recipe" / "training.json"
-    told = json.loads(place.read_text())
-    del told["base_sha256"]
-    place.write_text(json.dumps(told))
+    report = json.loads(place.read_text())
+    del report["base_sha256"]
+    place.write_text(json.dumps(report))
     assert train(path, "--release", folder)["unchanged"] is True
 
 

@@ -87,10 +87,10 @@ def test_want_of_memory_is_told_with_what_to_make_smaller(bare: Path, tmp_path: 
 
 
 def test_a_loss_that_is_no_number_ends_it_in_one_sentence(bare: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refusal:
         trained(bare, tmp_path / "a", letters(640, seed=1), letters(32, seed=2), plan(1e30))
-    assert str(told.value).startswith("The loss on ")
-    assert "Try a lower learning rate" in str(told.value)
+    assert str(refusal.value).startswith("The loss on ")
+    assert "Try a lower learning rate" in str(refusal.value)
     assert not list((tmp_path / "a").glob("checkpoint-*"))
 
 

@@ -129,8 +129,8 @@ def test_a_number_out_of_range_is_refused_by_its_option(
     said = capsys.readouterr()
     assert (end.value.code, said.out) == (2, "")
     range_ = "share from 0 to 1" if option == "--faults" else "whole number from 0 to "
-    told = f"error: argument {option}: '{value}' is not a {range_}"
-    assert told in said.err.splitlines()[-1]
+    report = f"error: argument {option}: '{value}' is not a {range_}"
+    assert report in said.err.splitlines()[-1]
     assert not state.exists()
 
 

@@ -21,7 +21,7 @@ NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 
 @dataclass
-class Crew:
+class Annotators:
     """A campaign of some HITs, and what its workers have submitted."""
 
     campaign: Campaign
@@ -77,8 +77,8 @@ class Crew:
         return {person.worker: person for person in people_of(self.campaign)}
 
 
-def make_crew(hits: int = 6, **policy: object) -> Crew:
+def make_annotators(hits: int = 6, **policy: object) -> Annotators:
     campaign = make_campaign("faq", **policy)
     Account.objects.create(campaign=campaign)
     real = [[(f"query {number}", f"question {number}", "answer")] for number in range(hits)]
-    return Crew(campaign, [make_hit(campaign, real=rows) for rows in real])
+    return Annotators(campaign, [make_hit(campaign, real=rows) for rows in real])
