@@ -52,8 +52,8 @@ def invite_team(
 
 def simulated_in_words(result: Result) -> Rendered:
     faults = result["faults"]
-    report = [f"{count:,} {way.replace('_', ' ')}" for way, count in faults.items() if count]
-    return Facts({**result, "faults": ", ".join(report) or "none"})
+    counted = [f"{count:,} {way.replace('_', ' ')}" for way, count in faults.items() if count]
+    return Facts({**result, "faults": ", ".join(counted) or "none"})
 
 
 def _check_share(value: float) -> float:

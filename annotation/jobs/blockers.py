@@ -24,8 +24,8 @@ def note_blocked(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Eve
     causes = defaultdict[str, list[str]](list)
     for blocker in _needing_somebody(campaign, now):
         causes[blocker.operation or ""].append(str(blocker))
-    report = {cause: {"reasons": reasons} for cause, reasons in causes.items()}
-    return note_condition(campaign, Event.Type.BLOCKED, report, at=now)
+    details = {cause: {"reasons": reasons} for cause, reasons in causes.items()}
+    return note_condition(campaign, Event.Type.BLOCKED, details, at=now)
 
 
 def _needing_somebody(campaign: Campaign, now: datetime) -> list[Blocker]:

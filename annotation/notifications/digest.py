@@ -27,8 +27,8 @@ def note_new_work(now: datetime) -> Event | None:
     last = Event.objects.filter(type=Event.Type.WORK).order_by("-pk").first()
     if last is not None and last.at > now - EVERY:
         return None
-    told_until = last.data["until"] if last else 0
-    posted = PostedHit.objects.filter(pk__gt=told_until, is_open=True, expires_at__gt=now)
+    last_sent = last.data["until"] if last else 0
+    posted = PostedHit.objects.filter(pk__gt=last_sent, is_open=True, expires_at__gt=now)
     until = posted.aggregate(until=Max("pk"))["until"]
     if until is None:
         return None

@@ -24,9 +24,9 @@ def emit(
     uid: UUID | None = None,
 ) -> Event:
     """In the caller's transaction: the event is there if and only if what it tells of is."""
-    report = {**({"campaign": campaign.name} if campaign else {}), **data}
+    details = {**({"campaign": campaign.name} if campaign else {}), **data}
     event = Event.objects.create(
-        uid=uid or uuid4(), type=type, data=report, campaign=campaign, at=at or timezone.now()
+        uid=uid or uuid4(), type=type, data=details, campaign=campaign, at=at or timezone.now()
     )
     webhooks = Webhook.objects.filter(active=True).order_by("pk")
     wanted = [one for one in webhooks if not one.types or type in one.types]

@@ -41,8 +41,8 @@ def _preview(database: None, options: Options, *, restore: bool) -> list[str]:
 
 def _execute(database: None, options: Options, *, restore: bool) -> Result:
     done = change(_found(options), restore=restore)
-    report = {"pairs_named": done.named, "restored" if restore else "withdrawn": done.changed}
-    return report | {"pairs": (options["pairs"] or [])[:MOST_LOGGED]}
+    counts = {"pairs_named": done.named, "restored" if restore else "withdrawn": done.changed}
+    return counts | {"pairs": (options["pairs"] or [])[:MOST_LOGGED]}
 
 
 def _hint(database: None, options: Options) -> str:

@@ -48,13 +48,13 @@ class Clients:
         self._threads.shutdown()
 
     def _take(self, job: Job) -> tuple[float, str]:
-        return self._post(job, "/work/next", self._told(job, 0))
+        return self._post(job, "/work/next", self._known(job, 0))
 
     def _submit(self, job: Job, place: str, sheet: Mapping[str, str]) -> float:
-        seconds, _ = self._post(job, place, {**sheet, **self._told(job, 1)})
+        seconds, _ = self._post(job, place, {**sheet, **self._known(job, 1)})
         return seconds
 
-    def _told(self, job: Job, turn: int) -> dict[str, str]:
+    def _known(self, job: Job, turn: int) -> dict[str, str]:
         if not self._bare:
             return {}
         return {"member": str(job.member), "hit": str(job.hits[turn])}

@@ -180,8 +180,8 @@ def _record(current: Build, built: BuiltRelease, prefix: str, files: Mapping[str
     )
     Deposit.objects.filter(prefix=prefix).delete()
     people = {user.pk: user for user in (*owners(current.campaign), *([by] if by else []))}
-    report = {"release": built.number, "manifest_sha256": release.manifest_sha256}
-    emit(Event.Type.RELEASE, report, campaign=current.campaign, people=people.values())
+    details = {"release": built.number, "manifest_sha256": release.manifest_sha256}
+    emit(Event.Type.RELEASE, details, campaign=current.campaign, people=people.values())
     return release
 
 

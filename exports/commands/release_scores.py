@@ -143,12 +143,12 @@ def _verdict(result: Mapping[str, Any]) -> str:
     differences = result["difference"].items()
     clear = {name: found["value"] for name, found in differences if found["p"] < SIGNIFICANT}
     than = f"than {result['against']['run']} in"
-    report = (
+    sides = (
         (f"better {than}", [name for name, value in clear.items() if value > 0]),
         (f"worse {than}", [name for name, value in clear.items() if value < 0]),
         ("not told apart by this test in", [name for name, _ in differences if name not in clear]),
     )
-    parts = [f"{words} {', '.join(names)}" for words, names in report if names]
+    parts = [f"{words} {', '.join(names)}" for words, names in sides if names]
     return f"At p < {SIGNIFICANT} the run is {'; '.join(parts)}."
 
 

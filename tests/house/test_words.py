@@ -122,18 +122,14 @@ CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def names(path: Path) -> Iterator[str]:
-    """Of a module: itself, its functions and classes, and what it and its classes assign."""
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    """Of a module: itself, and what it defines, takes and assigns."""
     yield path.stem
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        if isinstance(node, ast.Module | ast.ClassDef):
-            for one in node.body:
-                targets = (
-                    one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", 0)]
-                )
-                yield from (target.id for target in targets if isinstance(target, ast.Name))
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
 
 
 def test_no_name_of_ours_is_an_old_word() -> None:

@@ -166,8 +166,8 @@ def _waiting(campaign: Campaign) -> Iterator[Blocker]:
     faults = unsent.exclude(error="").values("kind", "error")
     rows = faults.annotate(calls=Count("pk"), tries=Max("attempts"), next_at=Min("retry_at"))
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:
-        report = f"{row['kind']}, {_times(row['calls'])}: {row['error']}" + _turn(**row)
-        yield Blocker(report, operation="retry")
+        reason = f"{row['kind']}, {_times(row['calls'])}: {row['error']}" + _turn(**row)
+        yield Blocker(reason, operation="retry")
 
 
 def _turn(*, tries: int, next_at: datetime | None, **_: object) -> str:
@@ -186,9 +186,9 @@ def _unreadable(campaign: Campaign) -> Iterator[Blocker]:
     faults = campaign.hits.exclude(fault="").order_by().values_list("fault")
     for reason, hits in faults.annotate(hits=Count("pk")).order_by("-hits", "fault")[:MOST]:
         shown = reason.removesuffix(".")  # as they end it that show it
-        report = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
+        reason = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
         command = f"; `quorum reconcile {campaign}` compares them with the crowd's record"
-        yield Blocker(report, report + command, operation="reconcile")
+        yield Blocker(reason, reason + command, operation="reconcile")
 
 
 def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:

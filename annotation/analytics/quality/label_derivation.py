@@ -28,23 +28,23 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
     valid = [vote.judgment.value for vote in votes if not vote.void]
     yes, no = sum(valid), len(valid) - sum(valid)
     policy = campaign.policy
-    report = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {no} No."]
+    found = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {no} No."]
     decision = decide_tally(len(valid), yes, policy)
     if decision.status == "labelled":
-        report.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
+        found.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
     elif triplet.imported_label is not None:
         label = "Yes" if triplet.imported_label else "No"
-        report.append(f"There is no majority, so the triplet keeps its imported label: {label}.")
+        found.append(f"There is no majority, so the triplet keeps its imported label: {label}.")
     elif decision.status == "unresolved" or triplet.status == Triplet.Status.UNRESOLVED:
-        report.append(
+        found.append(
             f"There is no majority after the maximum of {policy.max_votes} votes. "
             "Releases exclude this triplet."
         )
     else:
-        report.append(
+        found.append(
             f"There is no majority yet: {decision.wanted} more "
             f"{'vote is' if decision.wanted == 1 else 'votes are'} needed."
         )
     if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
-        report.append("The stored label is older than these votes. The next pass updates it.")
-    return report
+        found.append("The stored label is older than these votes. The next pass updates it.")
+    return found

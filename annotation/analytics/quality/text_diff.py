@@ -127,10 +127,10 @@ def _characters(text: str, start: int, end: int) -> list[_Word]:
 
 
 def _norm(word: str) -> str:
-    report = unicodedata.normalize("NFKC", word).casefold()
+    folded = unicodedata.normalize("NFKC", word).casefold()
     return "".join(
         character
-        for character in report
+        for character in folded
         if character not in _APOSTROPHES and unicodedata.category(character) != "Cf"
     )
 

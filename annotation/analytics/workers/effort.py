@@ -184,9 +184,9 @@ def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
 
 def _times(campaign: Campaign) -> dict[int, list[int]]:
     """Worker -> the active time of each of their HITs that has one."""
-    report = Behaviour.objects.filter(assignment__hit__campaign=campaign)
+    measured = Behaviour.objects.filter(assignment__hit__campaign=campaign)
     times: dict[int, list[int]] = defaultdict(list)
-    rows = report.values_list("assignment__worker_id", "active_ms")
+    rows = measured.values_list("assignment__worker_id", "active_ms")
     for worker, ms in rows.iterator(chunk_size=ROWS):
         if ms is not None:
             times[worker].append(ms)

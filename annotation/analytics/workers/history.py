@@ -75,9 +75,9 @@ def reviews_of(campaign: Campaign, worker: Worker) -> list[Reviewed]:
 
 
 def evidence_of(campaign: Campaign, reviews: Sequence[Reviewed]) -> Evidence:
-    report = [Review("", one.passed) for one in reviews]
+    outcomes = [Review("", one.passed) for one in reviews]
     failures = sum(not one.passed for one in reviews)
-    found = next(iter(exclusions(report, campaign.policy)), None)
+    found = next(iter(exclusions(outcomes, campaign.policy)), None)
     if found is None:
         return Evidence(failures, len(reviews), None)
     by = reviews[found.position]

@@ -81,13 +81,13 @@ class InhouseWorkers:
     def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
         """On the member's work page."""
         with translated():
-            report = {
+            notice = {
                 "member": _member(worker_id),
                 "subject": subject,
                 "text": text,
                 "sent_at": self._clock(),
             }
-            Notice.objects.get_or_create(token=token, defaults=report)
+            Notice.objects.get_or_create(token=token, defaults=notice)
 
 
 def qualification(qualification_id: str) -> Qualification:

@@ -90,13 +90,13 @@ def _decide(
 
 def _unanimous(campaign: Campaign) -> QuerySet[Triplet, Any]:
     """Nobody has said No to these, nor reported them: key, votes, whose they are, and texts."""
-    report = ItemReport.objects.filter(item__triplet=OuterRef("pk"))
+    reports = ItemReport.objects.filter(item__triplet=OuterRef("pk"))
     votes = valid_judgments(campaign).filter(triplet=OuterRef("pk"))
     by_steady = ~Exists(votes.exclude(worker__in=_steady_workers(campaign)))
     labelled = campaign.triplets.filter(
         label=1, positive_votes=F("votes"), votes__gte=STEADY_VOTES, control_candidate=None
     )
-    rows = labelled.exclude(Exists(report)).annotate(by_steady=by_steady).order_by("pk")
+    rows = labelled.exclude(Exists(reports)).annotate(by_steady=by_steady).order_by("pk")
     return rows.values_list("pk", "votes", "positive_votes", "by_steady", *TEXTS)
 
 

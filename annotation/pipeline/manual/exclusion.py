@@ -99,9 +99,9 @@ def worker_in(campaign: Campaign, worker_id: str) -> Worker:
 
 def _restore_at_crowd(campaign: Campaign, exclusion: Exclusion) -> None:
     """Nothing is to be taken back where the crowd was never told."""
-    report = campaign.outbox.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
-    cancel_messages(report)
-    if report.exclude(first_sent_at=None).exists():
+    messages = campaign.outbox.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
+    cancel_messages(messages)
+    if messages.exclude(first_sent_at=None).exists():
         _call(campaign, Kind.RESTORE, exclusion, "You may work in this campaign again.")
 
 

@@ -43,8 +43,8 @@ def keep_apart(campaign: Campaign) -> int:
         return 0
     there = Assignment.objects.filter(hit__campaign=other, worker=OuterRef("pk"))
     here = Assignment.objects.filter(hit__campaign=campaign, worker=OuterRef("pk"))
-    report = campaign.outbox.filter(kind=OutboxMessage.Kind.EXCLUDE, worker=OuterRef("pk"))
-    workers = Worker.objects.filter(Exists(there), ~Exists(here), ~Exists(report)).order_by("pk")
+    sent = campaign.outbox.filter(kind=OutboxMessage.Kind.EXCLUDE, worker=OuterRef("pk"))
+    workers = Worker.objects.filter(Exists(there), ~Exists(here), ~Exists(sent)).order_by("pk")
     messages = [
         OutboxMessage(
             campaign=campaign,

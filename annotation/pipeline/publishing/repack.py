@@ -77,8 +77,8 @@ def _make_known(campaign: Campaign) -> None:
     reviewed = Assignment.objects.filter(
         worker=OuterRef("pk"), hit__campaign=campaign, passed__isnull=False
     )
-    report = campaign.outbox.filter(kind=OutboxMessage.Kind.KNOW, worker=OuterRef("pk"))
-    workers = Worker.objects.filter(Exists(reviewed), ~Exists(report)).order_by("pk")
+    sent = campaign.outbox.filter(kind=OutboxMessage.Kind.KNOW, worker=OuterRef("pk"))
+    workers = Worker.objects.filter(Exists(reviewed), ~Exists(sent)).order_by("pk")
     out = excluded_workers(campaign)
     OutboxMessage.objects.bulk_create(
         [

@@ -58,10 +58,10 @@ def _answer(message: OutboxMessage, sides: Sides, report: Reconciled, *, made: b
             hit.max_assignments -= message.new_assignments
             hit.save(update_fields=["max_assignments"])
             set_reserved(campaign, hit)
-    details = "was made" if made else "was not made"
+    outcome = "was made" if made else "was not made"
     report.did(
         Repair.ANSWERED,
         f"The {message.kind} of HIT {hit.key} was sent before {campaign} was cancelled, and its "
-        f"answer lost: the crowd's record says that it {details}.",
+        f"answer lost: the crowd's record says that it {outcome}.",
         hit=hit.key,
     )

@@ -72,8 +72,8 @@ def _interval(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[floa
     random = np.random.RandomState(SEED)  # whose stream no version of numpy changes
     drawn = random.randint(0, len(after), (REPLICATES, len(after)))
     hiding, showing = after[drawn].sum(axis=1), before[drawn].sum(axis=1)
-    report = hiding + showing > 0
-    shares = hiding[report] / (hiding + showing)[report]
+    known = hiding + showing > 0
+    shares = hiding[known] / (hiding + showing)[known]
     low, high = np.quantile(shares, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return _rounded(low), _rounded(high)
 

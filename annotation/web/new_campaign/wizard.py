@@ -155,8 +155,8 @@ def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     warned = warnings_of(draft.queries, policy)
     context: dict[str, Any] = {"policy": policy, "costs": costs, "warnings": warned}
     if request.method != "POST":
-        suggested = dollars(costs.reserve_cents)[1:] if costs.reserve_cents else ""
-        context["form"] = BudgetForm(initial={"dollars": draft.dollars or suggested})
+        proposed = dollars(costs.reserve_cents)[1:] if costs.reserve_cents else ""
+        context["form"] = BudgetForm(initial={"dollars": draft.dollars or proposed})
         return _render(request, draft, "budget", context)
     context["form"] = form = BudgetForm(request.POST)
     if not form.is_valid():

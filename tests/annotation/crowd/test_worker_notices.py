@@ -55,7 +55,7 @@ def test_where_nothing_is_paid_nothing_is_said_of_pay() -> None:
 @pytest.mark.parametrize(
     ("failures", "reviewed", "rate"), [(0, 1, 0.1), (2, 20, 0.1), (3, 20, 0.15), (0, 0, 0.0)]
 )
-def test_no_figures_are_told_that_would_not_shut_anybody_out(
+def test_no_figures_are_told_that_would_exclude_nobody(
     failures: int, reviewed: int, rate: float
 ) -> None:
     found = words(failures=failures, reviewed=reviewed, max_failure_rate=rate)

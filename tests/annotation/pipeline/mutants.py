@@ -442,7 +442,7 @@ MUTANTS = {
         ("as far as the budget reaches", "found.groups[:affordable]", "found.groups[:1]"),
         ("earlier workers", "frozenset(earlier[pk] - out)", "frozenset()"),
         ("all are known", "        _make_known(campaign)\n", "        pass\n"),
-        ("told once", "Exists(reviewed), ~Exists(told)", "Exists(reviewed)"),
+        ("told once", "Exists(reviewed), ~Exists(sent)", "Exists(reviewed)"),
         ("fresh controls", '.order_by("used", "key")', '.order_by("key")'),
         ("marked as such", "        repack=True,\n", ""),
         (

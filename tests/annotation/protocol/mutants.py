@@ -309,7 +309,7 @@ MUTANTS = {
         "annotation/protocol/screening/behaviour.py",
         "tests/annotation/protocol/screening/test_behaviour.py",
     ): (
-        ("the version is ours", '_whole(told.get("v")) != VERSION', 'told.get("v") != VERSION'),
+        ("the version is ours", '_whole(report.get("v")) != VERSION', 'told.get("v") != VERSION'),
         ("a text of a sane length", " or len(text) > BEHAVIOUR_LENGTH", ""),
         ("deep nesting", "(ValueError, RecursionError)", "ValueError"),
         ("true is no time", "type(value) is int and value", "isinstance(value, int) and value"),

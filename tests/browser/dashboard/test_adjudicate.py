@@ -93,7 +93,7 @@ def test_a_key_that_is_held_down_decides_once(adjudication: Page) -> None:
     assert labels() == [1]
 
 
-def test_a_label_is_changed_by_hand(adjudication: Page) -> None:
+def test_a_label_is_changed_manually(adjudication: Page) -> None:
     adjudication.keyboard.press("y")
     adjudication.get_by_text("Change your label or note").press("Enter")
     adjudication.get_by_label("Note").fill("a second look")

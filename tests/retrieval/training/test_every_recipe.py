@@ -49,10 +49,10 @@ def base(bare: Path, tiny_retriever: Path) -> Callable[[Recipe], Path]:
 
 
 def queries(
-    count: int, *, seed: int, told_by: str = "question", by_lot: bool = False
+    count: int, *, seed: int, shown_by: str = "question", by_lot: bool = False
 ) -> list[QueryRecord]:
     """Of four candidates, those fit whose question, or whose answer, says yes; or by lot any."""
-    draw = random.Random(f"{seed}/{told_by}")
+    draw = random.Random(f"{seed}/{shown_by}")
     found = []
     for number in range(count):
         labels = [1, 0, 0, 1]
@@ -62,7 +62,7 @@ def queries(
         candidates = []
         for rank, (label, word) in enumerate(zip(labels, words, strict=True), 1):
             texts = {name: " ".join(draw.choices(LETTERS, k=3)) for name in ("question", "answer")}
-            texts[told_by] += f" {word}"
+            texts[shown_by] += f" {word}"
             place = f"{seed}-{number}-{rank}"
             candidates.append(
                 CandidateRecord(
@@ -74,7 +74,7 @@ def queries(
     return found
 
 
-def told_by(recipe: Recipe) -> str:
+def shown_by(recipe: Recipe) -> str:
     """By the answer wherever the form reads it."""
     return "answer" if "A" in recipe.form else "question"
 
@@ -94,7 +94,7 @@ def trained(
     **options: Any,
 ) -> Fitted:
     train, dev = (
-        of_release(recipe, queries(count, seed=seed, told_by=told_by(recipe), by_lot=by_lot)).rows
+        of_release(recipe, queries(count, seed=seed, shown_by=shown_by(recipe), by_lot=by_lot)).rows
         for count, seed in ((rows, 1), (rows // 3, 2))
     )
     the_plan = plan(recipe, epochs=epochs)
@@ -178,7 +178,7 @@ def test_the_model_is_given_these_tokens_while_it_learns(
 def test_what_its_texts_tell_is_learned_and_what_is_drawn_by_lot_is_not(
     recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
 ) -> None:
-    report = queries(100, seed=3, told_by=told_by(recipe))
+    report = queries(100, seed=3, shown_by=shown_by(recipe))
     learned = trained(recipe, base(recipe), tmp_path / "a", epochs=6)
     by_lot = trained(recipe, base(recipe), tmp_path / "b", epochs=6, by_lot=True)
     assert auc(recipe, learned.model, report) > 0.95
@@ -193,7 +193,7 @@ def test_a_reloaded_model_gives_the_same_scores(
     recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
 ) -> None:
     model = trained(recipe, base(recipe), tmp_path / "a", epochs=1, rows=24).model
-    records = queries(6, seed=4, told_by=told_by(recipe))
+    records = queries(6, seed=4, shown_by=shown_by(recipe))
     save(recipe, model, tmp_path / "model")
     if recipe.kind == "selector":
         loaded = load_selector(tmp_path / "model", "cpu")
@@ -230,6 +230,6 @@ def test_after_a_kill_it_goes_on_to_the_same_scores(
     killed(begun, after=after)
     resumed = trained(recipe, base(recipe), tmp_path / "b", epochs=3, progress=steps.append)
     assert 0 < sum(steps) <= rows // 16 + 1  # of the last epoch alone
-    records = queries(6, seed=4, told_by=told_by(recipe))
+    records = queries(6, seed=4, shown_by=shown_by(recipe))
     assert scores(recipe, resumed.model, records) == scores(recipe, undisturbed.model, records)
     assert resumed.dev_losses == undisturbed.dev_losses

@@ -28,13 +28,13 @@ pytestmark = pytest.mark.services
 RULES = {"candidates_per_query": 8}
 QUERIES, FIRST = 10, 4
 BUDGET = 30  # the estimate leaves out what is bought again
-CREW = ["--workers", 6, "--accuracy", 0.97, "--spammers", 0.15, "--seed", 3]
+PROFILES = ["--workers", 6, "--accuracy", 0.97, "--spammers", 0.15, "--seed", 3]
 MOST_TURNS = 20
 
 
 def let_loose(stack: ServiceStack) -> None:
     gold = [word for path in GOLD for word in ("--gold", path)]
-    assert stack.result("crowd", "simulate", *CREW, *gold)
+    assert stack.result("crowd", "simulate", *PROFILES, *gold)
 
 
 def watch_the_first_batch(owner: Owner, stack: ServiceStack) -> None:

@@ -180,7 +180,7 @@ def test_a_call_that_waits_tells_how_often_it_was_tried_and_when_it_goes_out(sta
     assert blockers(stage.campaign) == ["create, 5 times: throttled"]
 
 
-def test_what_was_given_up_is_not_stuck(stage: Stage) -> None:
+def test_what_was_given_up_is_no_blocker(stage: Stage) -> None:
     stage.publish()
     stage.campaign.outbox.update(state="cancelled", error="no")
     assert blockers(stage.campaign) == []
@@ -262,7 +262,7 @@ def test_each_state_says_what_follows(stage: Stage) -> None:
     assert campaign_status(stage.campaign).startswith("cancelled: submitted")
 
 
-def test_a_prolonged_hit_is_no_longer_stuck(one_hit: Stage) -> None:
+def test_a_prolonged_hit_is_no_longer_a_blocker(one_hit: Stage) -> None:
     one_hit.publish()
     one_hit.campaign.hits.update(expires_at=one_hit.mturk.clock.now() - timedelta(days=1))
     assert blockers(one_hit.campaign) != []

@@ -87,7 +87,7 @@ def test_looking_changes_nothing(one_hit: Stage) -> None:
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
 
 
-def test_who_cannot_be_excluded_or_taken_back_is_told(one_hit: Stage) -> None:
+def test_who_cannot_be_excluded_or_restored_is_told(one_hit: Stage) -> None:
     one_hit.work("bob", 1)
     one_hit.advance()
     with pytest.raises(UserError, match="'ABOB' is not excluded"):

@@ -320,7 +320,7 @@ def test_stragglers_count_against_the_limit_too(hits: list[Hit], mturk: MTurk) -
         (WorkerProfiles(workers=3, accuracy=1.0, spammers=1.0), 0.2, 0.8),
     ],
 )
-def test_workers_are_right_as_often_as_the_crew_says(
+def test_workers_are_right_as_often_as_their_profiles_say(
     mturk: MTurk, profiles: WorkerProfiles, least: float, most: float
 ) -> None:
     pairs = [(f"query {number}", f"question {number}") for number in range(500)]

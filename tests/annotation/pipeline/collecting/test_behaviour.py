@@ -64,7 +64,7 @@ def test_nobody_worked_for_longer_than_they_had_the_hit(one_hit: Stage) -> None:
     assert SECONDS * 1000 <= ms < (SECONDS + 30) * 1000
 
 
-def test_work_without_signals_is_observed_all_the_same(one_hit: Stage) -> None:
+def test_work_without_behaviour_is_observed_all_the_same(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     look_at(one_hit)
     found = Behaviour.objects.get()
@@ -107,7 +107,7 @@ def test_reports_are_kept_with_their_items(one_hit: Stage) -> None:
         "x" * 60_000,
     ],
 )
-def test_hostile_signals_change_nothing_of_the_verdict(one_hit: Stage, text: str) -> None:
+def test_hostile_behaviour_changes_nothing_of_the_verdict(one_hit: Stage, text: str) -> None:
     submit(one_hit, "eve", {"behaviour": text})
     look_at(one_hit)
     found = Behaviour.objects.get()

@@ -126,7 +126,7 @@ def test_a_campaign_keeps_enough_negatives(stage: Stage) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", ["positive", "negative"])
-def test_two_who_retire_the_last_spare_ones_at_once_leave_enough(stage: Stage, kind: str) -> None:
+def test_two_who_retire_the_last_extra_ones_at_once_leave_enough(stage: Stage, kind: str) -> None:
     """Three have to stay, and four are left."""
     *many, first, _, _, second = Control.objects.filter(kind=kind).order_by("pk")
     for control in many:
@@ -183,7 +183,7 @@ def test_texts_that_are_no_control_are_refused(texts: Texts, fault: str) -> None
 
 
 @pytest.mark.usefixtures("small_database")
-def test_the_same_control_is_not_added_twice_but_may_come_back_by_hand(tmp_path: Path) -> None:
+def test_the_same_control_is_not_added_twice_but_may_come_back_manually(tmp_path: Path) -> None:
     control = add_positive(NEW)
     with pytest.raises(UserError, match="holds a control of this query and question already"):
         add_positive(Texts(NEW.query, NEW.question, "Eleven."))

@@ -188,7 +188,7 @@ def test_work_that_passed_is_refused_and_its_votes_are_bought_again(one_hit: Sta
     assert one_hit.campaign.exclusions.count() == 0
 
 
-def test_a_refusal_by_hand_counts_for_no_exclusion(one_hit: Stage) -> None:
+def test_a_manual_rejection_counts_for_no_exclusion(one_hit: Stage) -> None:
     """Three reviews are enough for the rule here; the controls of this one were right."""
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
@@ -199,7 +199,7 @@ def test_a_refusal_by_hand_counts_for_no_exclusion(one_hit: Stage) -> None:
     assert not one_hit.campaign.exclusions.exists()
 
 
-def test_votes_come_back_when_a_refusal_by_hand_is_overturned(one_hit: Stage) -> None:
+def test_votes_come_back_when_a_manual_rejection_is_overturned(one_hit: Stage) -> None:
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
     reject_manually(one_hit.campaign, assignment, reason=REASON)

@@ -383,7 +383,7 @@ def test_after_passing_and_the_next_pass_the_worker_takes_hits(stage: Stage) -> 
     assert stage.accept("ada", 1)
 
 
-def test_the_qualification_says_where_to_practise(stage: Stage) -> None:
+def test_the_qualification_says_where_to_take_the_test(stage: Stage) -> None:
     (row,) = stage.mturk.rows(
         "SELECT name, description FROM qualification_types WHERE qualification_type_id = ?",
         stage.campaign.qualified_id,
@@ -421,7 +421,7 @@ def test_repacked_hits_ask_for_it_too(set_stage: SetStage) -> None:
         assert (mine["Comparator"], mine["ActionsGuarded"]) == ("Exists", "Accept")
 
 
-def test_a_worker_whom_the_crowd_does_not_know_is_told_as_stuck(stage: Stage) -> None:
+def test_a_worker_whom_the_crowd_does_not_know_is_a_blocker(stage: Stage) -> None:
     take_test(stage.campaign, "ANOBODY", right(stage.campaign))
     stage.deliver()
     (sentence,) = blockers(stage.campaign)
@@ -450,7 +450,7 @@ def test_what_a_cancelled_campaign_had_promised_is_sent_and_it_can_finish(stage:
     assert stage.outbox("train")[0].state == "done"
 
 
-def test_who_is_excluded_does_not_practise_back_in(stage: Stage) -> None:
+def test_who_is_excluded_does_not_come_back_by_the_test(stage: Stage) -> None:
     stage.mturk.person("eve")
     take_test(stage.campaign, "AEVE", right(stage.campaign))
     stage.deliver()
@@ -473,7 +473,7 @@ def test_the_status_tells_where_the_round_is_and_how_it_goes(stage: Stage) -> No
 # Let in by hand
 
 
-def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
+def test_who_has_used_up_the_tries_can_be_let_in_manually(stage: Stage) -> None:
     stage.mturk.person("bob")
     for slips in (4, 3, 2):
         take_test(stage.campaign, "ABOB", right(stage.campaign, slips=slips))

@@ -161,7 +161,7 @@ def test_ties_of_the_batch_are_repacked_without_the_rest(set_stage: SetStage) ->
     assert publish_first(stage, None).new == 2
 
 
-def test_the_outlook_and_the_standing_tell_the_batch_from_the_budget(stage: Stage) -> None:
+def test_the_outlook_and_the_status_tell_the_batch_from_the_budget(stage: Stage) -> None:
     publish_first(stage, 2)
     assert outlook(stage.campaign).left_out_hits == 0
     assert campaign_status(stage.campaign) == (

@@ -44,7 +44,7 @@ def overturn_there(stage: Stage, work: str) -> None:
 # Decided there
 
 
-def test_work_approved_by_hand_is_recorded_and_paid(one_hit: Stage) -> None:
+def test_work_approved_manually_is_recorded_and_paid(one_hit: Stage) -> None:
     work = one_hit.work("ada", 1)
     reviewed(one_hit)
     one_hit.mturk.crowd.approve(work)
@@ -74,7 +74,7 @@ def test_failed_work_that_the_crowd_approved_by_time_out_is_paid_and_discarded(
     assert state(work) == ("approved", "discarded")
 
 
-def test_passed_work_that_was_rejected_by_hand_is_asked_for_again(one_hit: Stage) -> None:
+def test_passed_work_that_was_rejected_manually_is_asked_for_again(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     work = one_hit.work("bob", 1)
     reviewed(one_hit)

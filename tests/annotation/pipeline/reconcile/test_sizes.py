@@ -52,7 +52,7 @@ def pretend_growth(stage: Stage, number: int) -> None:
 # Places
 
 
-def test_places_bought_by_hand_are_reserved(stage: Stage) -> None:
+def test_places_bought_manually_are_reserved(stage: Stage) -> None:
     stage.publish()
     before = account(stage).reserved_cents
     grow_there(stage, 2, extra=2)

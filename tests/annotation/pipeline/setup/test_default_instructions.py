@@ -65,7 +65,7 @@ def test_one_slip_is_forgiven_where_the_rule_forgives_it(
     assert ("One slip does not end" in report) == spared
 
 
-def test_a_rule_that_shuts_nobody_out_is_not_told() -> None:
+def test_a_rule_that_excludes_nobody_is_not_told() -> None:
     assert "no more of our HITs" not in text(max_failure_rate=1)
 
 

@@ -397,7 +397,7 @@ def test_whoever_was_quicker_than_the_bar_keeps_their_votes_and_gets_no_more(
         assert client.get(hit_url(stage.hit(2).key), page).status_code == 403
 
 
-def test_a_policy_that_blocks_shuts_nobody_out_of_all_campaigns_for_a_pilot(
+def test_a_policy_that_blocks_excludes_nobody_of_all_campaigns_for_a_pilot(
     source: Campaign, mturk: Account
 ) -> None:
     Campaign.objects.update(policy_data=source.policy.to_dict() | {"exclude_by": "block"})

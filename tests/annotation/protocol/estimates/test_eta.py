@@ -13,15 +13,15 @@ def readings(*counts: tuple[float, int]) -> list[Reading]:
 
 
 @pytest.mark.parametrize("known", [[], readings((1, 5)), readings((1, 5), (1, 9))])
-def test_one_time_alone_tells_no_pace(known: list[Reading]) -> None:
+def test_one_time_alone_tells_no_rate(known: list[Reading]) -> None:
     assert rate_of(known) is None
 
 
-def test_two_readings_tell_a_pace_and_nothing_of_its_error() -> None:
+def test_two_readings_tell_a_rate_and_nothing_of_its_error() -> None:
     assert rate_of(readings((1, 10), (3, 40))) == Rate(15, None)
 
 
-def test_an_even_pace_has_no_error() -> None:
+def test_an_even_rate_has_no_error() -> None:
     assert rate_of(readings((0, 0), (1, 7), (4, 28), (6, 42))) == Rate(7, 0)
 
 

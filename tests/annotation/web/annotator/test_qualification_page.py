@@ -303,7 +303,7 @@ def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
     assert "You passed" in main_of(submit(RIGHT))
 
 
-def test_who_is_excluded_reads_why_and_cannot_practise(
+def test_who_is_excluded_reads_why_and_cannot_take_the_test(
     client: Client, campaign: Campaign, submit: Visit
 ) -> None:
     eve = Worker.objects.create(crowd="mturk", worker_id="AEVE")

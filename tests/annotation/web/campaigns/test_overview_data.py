@@ -55,7 +55,7 @@ def test_a_forecast_has_its_range() -> None:
 
 
 @pytest.mark.parametrize("most", [None, 10_000.0, 1e9, 1e18])
-def test_an_uneven_pace_has_no_latest_end(most: float | None) -> None:
+def test_an_uneven_rate_has_no_latest_end(most: float | None) -> None:
     assert report(eta={"hours": 1.0, "least": 0.5, "most": most}) == (
         "At the rate of the last hours the 69 open triplets are decided around 2026-11-22 13:00 "
         "UTC; the rate is too uneven to say when at the latest."

@@ -150,7 +150,7 @@ def test_the_page_loads_and_sends_to_nobody_else(ada: Client) -> None:
     assert "form-action 'self'" in policy
 
 
-def test_records_of_expert_labels_cannot_be_changed_by_hand(
+def test_records_of_expert_labels_cannot_be_changed_in_admin(
     ada: Client, campaign: Campaign
 ) -> None:
     decide(ada, unresolved(campaign), 1, note="plain")

@@ -221,7 +221,7 @@ def test_the_table_is_filtered(
     assert names(parse(staff.get(PAGE, {"show": show, "sort": "worker"}))) == found
 
 
-def test_who_was_taken_back_by_hand_is_not_called_near(
+def test_who_was_restored_manually_is_not_called_near(
     staff: Client, annotators: Annotators
 ) -> None:
     annotators.work("dan", 1, 90, passed=False)

@@ -42,7 +42,7 @@ def test_signing_in_by_id_alone_changes_nothing(turk: Turk, eve: Worker) -> None
     assert (row["masters"], row["approval_percent"], row["approved_hits"]) == (0, 60, 3)
 
 
-def test_signing_in_with_another_standing_changes_it(turk: Turk, eve: Worker) -> None:
+def test_signing_in_with_another_status_changes_it(turk: Turk, eve: Worker) -> None:
     turk.worker("AEVE", masters=True, percent=100, approved=9)
     (row,) = turk.rows("SELECT * FROM workers")
     assert (row["masters"], row["approval_percent"], row["approved_hits"]) == (1, 100, 9)
