@@ -14,11 +14,11 @@ COMMANDS = """\
 
 Every command is `quorum NOUN VERB`, or `var/venv/bin/quorum` if that folder is not in your `PATH`.
 You can run each step again: it does only what is missing. A wrong argument or a refusal is one
-sentence on standard error and exit status 2. A command that asks first prints what would follow,
-one sentence a line; without `--yes` or a typed `y` it changes nothing and exits with status 2.
+sentence on standard error and exit status 2. A command that asks first prints what would follow.
+Without `--yes` or a typed `y` it changes nothing and exits with status 2.
 
-- `--json` prints the result as one line of JSON on standard output, `--quiet` hides the progress
-  bars. Every command that reports a result has both, so the tables leave them out.
+- `--json` prints the result as one line of JSON on standard output. `--quiet` hides the
+  progress bars. Every command that reports a result has both, so the tables leave them out.
 - `quorum --install-completion` completes commands and options in your shell, and `quorum --version`
   prints the version.
 - `manage.py` keeps the commands of Django, such as `manage.py migrate` and

@@ -196,7 +196,7 @@ def _hidden(result: Result) -> Rendered:
 
 @campaign_verb("pool-depth-report", panel=STUDIES, render=_hidden)
 def pool_depth_results(campaign: Campaign) -> Result:
-    """Report how many positives lie below the last rank of the original campaign."""
+    """Report the number of positives below the last rank of the original campaign."""
     report = depth_report(campaign)
     found, first, last = report.hidden, report.first, report.last
     upper, lower = f"ranks_1_to_{first}", f"ranks_{first + 1}_to_{last}"

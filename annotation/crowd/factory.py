@@ -59,7 +59,7 @@ def _mturk_endpoint() -> str:
     endpoint: str = settings.MTURK_ENDPOINT
     if not _is_http_url(endpoint):
         raise UserError(
-            f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is no http or https URL:"
+            f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is not an http or https URL:"
             f" set it to one, such as {settings.MTURK_SANDBOX}."
         )
     return endpoint

@@ -157,7 +157,7 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     """`by_votes`: how many triplets of the release votes gave a label."""
     spent, bonuses = facts["cost_cents"], facts["bonus_cents"]
     if not spent and not judged:
-        return "Nobody judged here. What the imported labels cost is not recorded."
+        return "Nobody judged here. The cost of the imported labels is not recorded."
     if not spent:
         team = "An in-house team judged: " if CROWDS[facts["crowd"]].has_accounts else ""
         nothing = f"{team}nothing was paid for it."

@@ -15,9 +15,9 @@ QUADRO = "QUADRo"
 RERANKING = "Question Reranking"  # Pre-Training Methods for Question Reranking
 QBERT = "QBERT"
 NOTE = (
-    "Figures of papers are of other data sets, not comparable in size, shown for orientation: "
-    f"{QUADRO} and {RERANKING} (Table 1) of QUADRo's own test set of 2,000 queries, "
-    f"{RERANKING} (Table 2) of the pairs of Quora-match, {QBERT} of those of QQP."
+    "Figures of papers are of other data sets of other sizes, shown for orientation. "
+    f"{QUADRO} and {RERANKING} (Table 1) used QUADRo's own test set of 2,000 queries, "
+    f"{RERANKING} (Table 2) the pairs of Quora-match, and {QBERT} those of QQP."
 )
 
 

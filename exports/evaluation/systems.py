@@ -19,8 +19,8 @@ from retrieval.ranking.records import DatasetError
 BASELINES = ("retriever", "bm25")
 DEV = "dev"  # where thresholds are chosen
 ORDER = (
-    "Ranked as trec_eval ranks: by score, as 32-bit floats; where scores tie, the greater "
-    "candidate id first; the rank column is not read."
+    "Ranked as trec_eval ranks: by score, as 32-bit floats. Where scores tie, the greater "
+    "candidate id comes first. The rank column is not read."
 )
 
 

@@ -70,9 +70,9 @@ def _campaign(campaign: Mapping[str, Any]) -> list[str]:
         lines = [
             f"{_first_two(campaign['first_two_votes'])}{campaign['ties_broken']:,} ties broken,"
             f" {campaign['unresolved']:,} triplets unresolved",
-            f"{campaign['workers']:,} workers, {campaign['excluded_workers']:,} excluded;"
-            f" assignments: {work['approved']:,} approved, {work['rejected']:,} rejected,"
-            f" {work['paid_but_discarded']:,} paid but discarded; cost"
+            f"{campaign['workers']:,} workers, {campaign['excluded_workers']:,} excluded."
+            f" Assignments: {work['approved']:,} approved, {work['rejected']:,} rejected,"
+            f" {work['paid_but_discarded']:,} paid but discarded, cost"
             f" ${campaign['cost_cents'] / 100:,.2f}",
         ]
     return [*lines, _label_error(campaign)]

@@ -141,7 +141,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} stands where a number should")
+    raise ValueError(f"{word} is not a number")
 
 
 def _leaves(value: object) -> Iterator[object]:

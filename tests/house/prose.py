@@ -46,6 +46,12 @@ PROSELINT = {
 }
 MOST_WORDS = 40
 MOST_LINES = 7  # of a paragraph of docs
+FEWEST = 5  # words of a string that is read as a sentence
+# No English: SQL, patterns, headers, code that is written into other files.
+CODE = re.compile(
+    r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|WHERE|JOIN|SET|PRAGMA)\b"
+    r"|[\\^]|\(\?|'(self|none)'|^\W*import |^# "
+)
 HARDEST = 13.0  # the automated readability index of a document, in years of school
 HELP = {"help", "help_text", "label", "description", "lead", "meaning"}
 PATTERNS = {
@@ -101,12 +107,14 @@ def sources() -> list[Path]:
 
 def _is_read_by_people(name: str) -> bool:
     if name.endswith(".md"):
-        return name != "docs/commands.md" and name.startswith(
-            ("docs/", "README", "CONTRIBUTING", "SECURITY")
+        return name.startswith(
+            ("docs/", "README", "CONTRIBUTING", "SECURITY", "CHANGELOG", "bench")
         )
     if name.endswith(".html"):
         return name.startswith("templates/")
-    return name.endswith(".py") and name.startswith(("annotation/", "retrieval/", "exports/"))
+    return name.endswith(".py") and name.startswith(
+        ("annotation/", "retrieval/", "exports/", "core/", "config/")
+    )
 
 
 def problems(paths: Iterable[Path]) -> Iterator[str]:
@@ -124,7 +132,7 @@ def problems(paths: Iterable[Path]) -> Iterator[str]:
 
 def read(path: Path) -> Iterator[Passage]:
     text = path.read_text(encoding="utf-8")
-    reader = {".md": markdown, ".html": template, ".py": help_texts}[path.suffix]
+    reader = {".md": markdown, ".html": template, ".py": spoken}[path.suffix]
     for line, found in reader(text):
         if len(found.split()) > 1:
             yield Passage(path, line, found)
@@ -161,12 +169,43 @@ def template(text: str) -> Iterator[tuple[int, str]]:
         position += len(piece) + 1
 
 
-def help_texts(source: str) -> Iterator[tuple[int, str]]:
-    """Strings that are given as help, label, or description."""
-    for node in ast.walk(ast.parse(source)):
+def spoken(source: str) -> Iterator[tuple[int, str]]:
+    """Help, messages and errors: strings of FEWEST words or more, and a command's docstring.
+
+    Docstrings of other functions and what is no English (SQL, patterns, headers) are left out.
+    """
+    tree = ast.parse(source)
+    silent = {id(node) for node in ast.walk(tree) for node in _silent(node)}
+    for node in ast.walk(tree):
+        if id(node) in silent:
+            continue
         match node:
             case ast.keyword(arg=name, value=ast.Constant(value=str(said))) if name in HELP:
                 yield node.value.lineno, _plain(said)
+            case ast.Constant(value=str()) | ast.JoinedStr():
+                text = _plain(_filled(node))
+                if len(text.split()) >= FEWEST and not CODE.search(text):
+                    yield node.lineno, text
+
+
+def _silent(node: ast.AST) -> Iterator[ast.AST]:
+    """Docstrings but a command's, the parts of f-strings, and help, which is read as such."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+        decorators = getattr(node, "decorator_list", [])
+        first = node.body[0]
+        if isinstance(first, ast.Expr) and not any("verb" in ast.unparse(it) for it in decorators):
+            yield first.value
+    elif isinstance(node, ast.JoinedStr):
+        yield from (part for value in node.values for part in ast.walk(value))
+    elif (
+        isinstance(node, ast.keyword) and node.arg in HELP and isinstance(node.value, ast.Constant)
+    ):
+        yield node.value
+
+
+def _filled(text: ast.Constant | ast.JoinedStr) -> str:
+    parts = [text] if isinstance(text, ast.Constant) else text.values
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "it" for part in parts)
 
 
 def _blocks(text: str, separator: str) -> Iterator[tuple[int, str]]:
@@ -196,7 +235,7 @@ def _plain(text: str) -> str:
 
 
 def _sentences(passage: Passage) -> Iterator[str]:
-    for sentence in re.split(r"(?<=[.!?]) (?=[A-Z(*])", passage.text):
+    for sentence in re.split(r"(?<=[.!?]) (?=[A-Z(*`])", passage.text):
         place = f"{passage.path.relative_to(ROOT)}:{passage.line}"
         if len(sentence.split()) > MOST_WORDS:
             yield f"{place}: {len(sentence.split())} words in a sentence: {sentence}"

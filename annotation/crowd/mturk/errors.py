@@ -122,7 +122,7 @@ def _unreachable(error: Exception, endpoint: str) -> CrowdError:
 
 def _not_mturk(endpoint: str, sign: str) -> CrowdError:
     return CrowdError(
-        f"What answers at {endpoint} is not MTurk ({sign}): check AWS_ENDPOINT_URL_MTURK.",
+        f"The server at {endpoint} is not MTurk ({sign}): check AWS_ENDPOINT_URL_MTURK.",
         permanent=False,
     )
 

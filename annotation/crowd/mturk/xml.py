@@ -18,7 +18,9 @@ def external_question(url: str) -> str:
     try:
         root[0].text = url
     except ValueError as error:  # a control character, which XML cannot hold
-        raise CrowdError(f"The HIT page's address {url!r} is no URL.", permanent=False) from error
+        raise CrowdError(
+            f"The HIT page's address {url!r} is not a URL.", permanent=False
+        ) from error
     xml = etree.tostring(root, encoding="utf-8")
     if len(xml) > MAX_QUESTION_BYTES:
         raise CrowdError(

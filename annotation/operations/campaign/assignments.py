@@ -70,8 +70,8 @@ def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
         words.append(f"Its {seen.votes:,} votes count again, unless {worker} is excluded.")
     else:
         words.append(
-            "It missed controls, and that stays: its votes do not count, and it goes on counting "
-            "as failed for the rule that excludes workers."
+            "It still counts as failed: its votes do not count, and the rule that excludes "
+            "workers includes it."
         )
     return words
 

@@ -101,7 +101,7 @@ def _fit(texts: Texts) -> Texts:
     try:
         check_texts(cleaned)
     except UnfitTexts as fault:
-        raise UserError(f"This is no control: {fault}.") from fault
+        raise UserError(f"This is not a control: {fault}.") from fault
     return cleaned
 
 

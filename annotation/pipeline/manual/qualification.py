@@ -86,11 +86,11 @@ def grant_qualification(campaign: Campaign, worker_id: str) -> None:
         )
     check_open(campaign)
     if not WORKER_ID.fullmatch(worker_id):
-        raise UserError(f"{worker_id!r} is no worker id: it has capital letters and digits alone.")
+        raise UserError(f"{worker_id!r} is not a worker id: use capital letters and digits only.")
     if exclusion_of(campaign, worker_id):
         raise UserError(
             f"Worker {worker_id} is excluded from {campaign}: "
-            f"`quorum campaign restore {campaign} {worker_id}` takes them back."
+            f"`quorum campaign restore {campaign} {worker_id}` restores them."
         )
     worker = _locked(campaign, worker_id)
     if tries_of(campaign, worker_id).filter(passed=True).exists():

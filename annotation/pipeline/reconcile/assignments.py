@@ -209,8 +209,8 @@ class _Repairs:
         self._set_status(assignment, Status.APPROVED)
         self._report.did(
             Repair.OVERTURNED,
-            f"The rejection of assignment {assignment} of HIT {assignment.hit} was overturned by "
-            "hand: paid.",
+            f"The rejection of assignment {assignment} of HIT {assignment.hit} was overturned "
+            "manually: paid.",
             hit=assignment.hit.key,
         )
 

@@ -77,8 +77,8 @@ def _check_depth(parent: Campaign, k: int, to: int) -> None:
         )
     if not k < to <= DEEPEST:
         raise UserError(
-            f"Campaign {parent} has the ranks 1 to {k}: a pool depth study goes on to a "
-            f"rank from {k + 1} to {DEEPEST}, not {to}."
+            f"Campaign {parent} has the ranks 1 to {k}: the last rank of a pool depth study is "
+            f"from {k + 1} to {DEEPEST}, not {to}."
         )
 
 

@@ -105,7 +105,7 @@ VOTES = Group(
         Words(
             "annotators",
             "Annotators per triplet",
-            "Number of different workers who take each HIT in the first round.",
+            "Number of workers who take each HIT in the first round.",
             2,
             "2, and a third where they disagree",
         ),
@@ -170,8 +170,8 @@ CROWD = Group(
         Words(
             "reward_cents",
             "Reward per assignment, in cents",
-            "What a worker gets for one HIT; Mechanical Turk's fee of 20%, or 25% with Masters, "
-            "comes on top. A team of your own may get 0.",
+            "Pay for one HIT. Mechanical Turk adds a fee of 20%, or 25% with Masters. A "
+            "team of your own may get 0.",
             15,
             "15",
         ),

@@ -126,7 +126,7 @@ def _require_each_query_once(splits: Mapping[str, Sequence[QueryRecord]]) -> Non
         for record in records:
             if before := seen.get(record.id):
                 where = f"{split} twice" if before == split else f"{before} and {split}"
-                raise DatasetError(f"the query {record.id[:60]!r} stands in {where}")
+                raise DatasetError(f"the query {record.id[:60]!r} is in {where}")
             seen[record.id] = split
 
 

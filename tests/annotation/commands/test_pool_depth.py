@@ -55,7 +55,7 @@ def test_the_report_says_what_is_hidden_in_json_and_in_words(
 
 def test_a_study_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     retrieved_campaign(tmp_path)
-    assert "a rank from 6 to 1000, not 3" in refused("campaign", "pool-depth", "faq", "--to", "3")
+    assert "is from 6 to 1000, not 3" in refused("campaign", "pool-depth", "faq", "--to", "3")
     assert "There is a campaign 'faq' already" in refused(
         "campaign", "pool-depth", "faq", "--name", "faq"
     )

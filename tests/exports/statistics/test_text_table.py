@@ -38,7 +38,7 @@ def test_the_table_has_a_row_for_each_split_and_the_figures_of_the_campaign() ->
             "",
             "first two votes agree on 66.7% of the triplets (Cohen's kappa 0.31), "
             "2 ties broken, 1 triplets unresolved",
-            "5 workers, 1 excluded; assignments: 23 approved, 1 rejected, 1 paid but discarded; "
+            "5 workers, 1 excluded. Assignments: 23 approved, 1 rejected, 1 paid but discarded, "
             "cost $1,234.37",
             "label error unknown: no gold",
             "Krippendorff's alpha of all votes 0.13; 50.0% of the labels stay the same whichever "
@@ -66,7 +66,7 @@ def test_what_is_undefined_is_left_out() -> None:
     table = render_table({"splits": {}, "campaign": CAMPAIGN | votes, **nobody})
     assert table.splitlines()[3:] == [
         "2 ties broken, 1 triplets unresolved",
-        "5 workers, 1 excluded; assignments: 23 approved, 1 rejected, 1 paid but discarded; "
+        "5 workers, 1 excluded. Assignments: 23 approved, 1 rejected, 1 paid but discarded, "
         "cost $1,234.37",
         "label error unknown: no gold",
     ]

@@ -53,8 +53,8 @@ def test_work_that_failed_is_paid_and_it_is_said_what_that_means(one_hit: Stage)
     assert list(report) == [
         f"Assignment {assignment} of AEVE is approved in place of its rejection, which has not "
         "reached the crowd; it costs $0.19. An approval is final.",
-        "It missed controls, and that stays: its votes do not count, and it goes on counting as "
-        "failed for the rule that excludes workers.",
+        "It still counts as failed: its votes do not count, and the rule that excludes workers "
+        "includes it.",
     ]
     perform(OPERATIONS["approve"], one_hit.campaign, options, by=by_command())
     verb, subject, details = log()

@@ -497,7 +497,7 @@ def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage:
 
 @pytest.mark.parametrize("worker", ["", "a", "A B", "A\x00B", "A" * 65, "<b>"])
 def test_whom_no_crowd_could_know_is_not_let_in(stage: Stage, worker: str) -> None:
-    with pytest.raises(UserError, match="is no worker id"):
+    with pytest.raises(UserError, match="is not a worker id"):
         grant_qualification(stage.campaign, worker)
 
 

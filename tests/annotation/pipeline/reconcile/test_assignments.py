@@ -186,7 +186,7 @@ def test_an_overturned_rejection_is_paid_again(one_hit: Stage, slips: int, booke
     assert repairs(report) == {"overturned": 1}
     key = one_hit.hit(1).key
     assert report.done == [
-        f"The rejection of assignment {work} of HIT {key} was overturned by hand: paid."
+        f"The rejection of assignment {work} of HIT {key} was overturned manually: paid."
     ]
     assert mended(one_hit, full=True) == {}
     assert state(work) == ("approved", booked)

@@ -206,8 +206,8 @@ def test_a_campaign_without_candidates_of_a_search_is_refused(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "refusal"),
     [
-        ({"to": 5}, "a rank from 6 to 1000, not 5"),
-        ({"to": 1001}, "a rank from 6 to 1000, not 1001"),
+        ({"to": 5}, "is from 6 to 1000, not 5"),
+        ({"to": 1001}, "is from 6 to 1000, not 1001"),
         ({"queries": 0}, "0 queries of faq cannot be drawn: it has 5"),
         ({"queries": 6}, "6 queries of faq cannot be drawn: it has 5"),
     ],

@@ -125,10 +125,10 @@ def test_a_text_is_a_text(tmp_path: Path, field: str) -> None:
 def test_a_query_stands_once_in_one_split(tmp_path: Path) -> None:
     folder = release(tmp_path / "demo-1")
     rewritten(folder, "test", lambda queries: queries.append(queries[0]))
-    assert "the query 'test-0' stands in test twice" in refusal(folder)
+    assert "the query 'test-0' is in test twice" in refusal(folder)
     other = release(tmp_path / "demo-2")
     rewritten(other, "test", lambda queries: queries[0].update(id="train-0"))
-    assert "the query 'train-0' stands in train and test" in refusal(other)
+    assert "the query 'train-0' is in train and test" in refusal(other)
 
 
 def test_a_candidate_stands_once_under_its_query(tmp_path: Path) -> None:
