@@ -152,11 +152,11 @@ def _several(argument: Argument) -> Any:
     """Given once for each; a file may name pairs."""
     is_pairs = argument.kind == "pairs"
     one = argument.name.removesuffix("s")
-    help = " or a file that names one a line, or in a column `pair`" if is_pairs else ""
+    help = ", or a file with one per line or in a column `pair`" if is_pairs else ""
     return typer.Option(
         f"--{one}",
         metavar=one.upper() + ("|FILE" if is_pairs else ""),
-        help=f"{argument.label}: {argument.help}{help}; give it once for each.",
+        help=f"{argument.label}: {argument.help}{help}; repeat it for several.",
         callback=_in_files if is_pairs else None,
     )
 

@@ -11,6 +11,7 @@ from django.db.models import ExpressionWrapper, F, Q, QuerySet
 from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit, HitItem
 from annotation.protocol.labels.valid_votes import NEEDS, VoidReason, VoteFacts
+from annotation.protocol.screening.control import RejectionReason
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -77,6 +78,12 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return self.crowd_id
+
+    @property
+    def rejection_label(self) -> str:
+        """Of a row `with_rejection`."""
+        key = getattr(self, "rejection", "")
+        return RejectionReason[key.upper()].label if key else ""
 
     def facts(self, excluded: Collection[int], *, if_paid: bool = False) -> VoteFacts:
         """What decides whether its votes count. `excluded`: the campaign's workers who are.

@@ -35,7 +35,7 @@ OPERATIONS = (
         "create-corpus",
         "create a corpus: a set of sources with an index of its own",
         BUILD,
-        tried(_create, "The corpus {name} is created. Searches in it need an index of it."),
+        tried(_create, "The corpus {name} is created. Build its index before you search it."),
         _create,
         (NAME, SOURCES),
         noun="corpus",

@@ -22,12 +22,10 @@ Options = Mapping[str, Any]
 Result = dict[str, Any]
 # dollars: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
 # to 1; choice: one of them; choices: one or several; account: a user name; pairs: several, each by
-# its key or its id in the database; source, sources: of pairs; name: of what is
-# created
+# its key or its id in the database; source, sources: of pairs; name: of what is created
 Kind = Literal[
     "dollars", "count", "text", "worker", "assignment", "account", "flag", "share", "choice",
-    "choices", "device", "pairs", "corpus", "source", "sources",
-    "name",
+    "choices", "device", "pairs", "corpus", "source", "sources", "name",
 ]  # fmt: skip
 LONGEST: Mapping[Kind, int] = {"text": 2000, "account": 150}
 # Several of one argument: at most so many by a page or an API call.
@@ -95,7 +93,7 @@ class Operation(Described):
     button: str = ""  # else its name
     # Why the crowd has refused its call, once that is delivered; empty where it has not.
     refusal: Callable[[Place, Options], str] = nothing
-    hint: Callable[[Place, Options], str] = nothing  # what a command says is to be done next
+    hint: Callable[[Place, Options], str] = nothing  # what a command says to do next
 
     def complete(self, options: Options) -> dict[str, Any]:
         """With the default of each argument that is left out."""
@@ -116,7 +114,7 @@ def perform(
 def tried(
     execute: Callable[[Place, Options], Result], *sentences: str
 ) -> Callable[[Place, Options], Sequence[str]]:
-    """A preview by what is done, taken back: for what is small and calls nobody.
+    """A preview that executes and rolls back: for what is small and calls nobody.
 
     The sentences are formatted with the options.
     """

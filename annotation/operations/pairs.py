@@ -64,7 +64,7 @@ OPERATIONS = (
     ),
     Operation(
         "restore-pairs",
-        "let searches find pairs again that were withdrawn",
+        "restore withdrawn pairs, so that searches can find them again",
         WITHDRAW,
         partial(_preview, restore=True),
         partial(_execute, restore=True),

@@ -12,7 +12,7 @@ MOST_CONTROLS = 2**31 - 1
 CONTROL = Argument("control", "count", "Control", "its number", maximum=MOST_CONTROLS)
 TEXTS = (
     Argument("query", "text", "Query"),
-    Argument("question", "text", "Question", "it asks the same in other words"),
+    Argument("question", "text", "Question", "the same in other words"),
     Argument("answer", "text", "Answer"),
 )
 
@@ -45,9 +45,9 @@ def _control(options: Options) -> Control:
 OPERATIONS = (
     Operation(
         "add-control",
-        "add a positive control to the pool, for HITs to come",
+        "add a positive control to the pool, for new HITs",
         CHANGE_CONTROLS,
-        tried(_add, "HITs to come may hold the control. Who answers No to it fails it."),
+        tried(_add, "New HITs can contain this control. A worker who answers No fails it."),
         _add,
         TEXTS,
         noun="controls",
@@ -57,9 +57,9 @@ OPERATIONS = (
     ),
     Operation(
         "replace-control",
-        "give a control of the pool other words: a new one takes its place in HITs to come",
+        "replace a control of the pool with a new one, which new HITs contain instead",
         CHANGE_CONTROLS,
-        tried(_replace, "A new control takes its place. HITs that hold the old one keep it."),
+        tried(_replace, "A new control replaces it. HITs that contain the old one keep it."),
         _replace,
         (CONTROL, *TEXTS),
         noun="controls",
@@ -70,12 +70,12 @@ OPERATIONS = (
     ),
     Operation(
         "retire-control",
-        "retire a control of the pool, so that no new HIT holds it",
+        "retire a control of the pool, so that no new HIT contains it",
         CHANGE_CONTROLS,
         tried(
             _retire,
-            "HITs to come do not hold it; HITs that do are still checked with it.",
-            "It cannot come back.",
+            "New HITs do not contain it. HITs that already contain it are still checked with it.",
+            "You cannot undo this.",
         ),
         _retire,
         (CONTROL,),

@@ -104,8 +104,8 @@ def build(
             announce=encoding.begin,
         )
     facts = _facts(index, encoding) | {"note": _of_another_form(trained, index.form)}
-    report = ("model", "form", "kind", "store", "precision", "pairs", "unchanged")
-    details = {name: facts[name] for name in report} | {"words_asked_for": lexical}
+    kept = ("model", "form", "kind", "store", "precision", "pairs", "unchanged")
+    details = {name: facts[name] for name in kept} | {"words_asked_for": lexical}
     record("build index", subject=subject_of(corpus), details=details)
     if lexical:
         with progress(index.pairs, "Reading for BM25", " pairs") as bar:

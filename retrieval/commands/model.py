@@ -100,12 +100,12 @@ def _head(result: dict[str, Any]) -> str:
 
 
 def _best(result: dict[str, Any]) -> str:
-    report = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
+    sentence = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
     if result["kind"] == "retriever":
-        return f"{report}."
+        return f"{sentence}."
     if result["threshold"] is None:
-        return f"{report}; dev gave it no threshold, so it answers every question."
-    return f"{report}; it answers from a score of {result['threshold']:.4f} on."
+        return f"{sentence}; dev gave it no threshold, so it answers every question."
+    return f"{sentence}; it answers from a score of {result['threshold']:.4f} on."
 
 
 def _figures(result: dict[str, Any]) -> list[str]:

@@ -64,7 +64,7 @@ def _decide(
         dismiss_candidate(by, campaign, found)
         return "The candidate is dismissed: it will not come again."
     confirm_candidate(by, campaign, found, form.texts)
-    return "The pool has a new control: HITs to come may hold it."
+    return "The pool has a new control. New HITs can contain it."
 
 
 def _page(

@@ -78,9 +78,9 @@ def _change(request: HttpRequest, control: Control, form: ControlForm) -> str:
     by = by_page(cast(User, request.user))
     if "retire" in request.POST:
         retire_control(by, control)
-        return "The control is retired: no HIT to come will hold it."
+        return "The control is retired. New HITs do not contain it."
     replace_control(by, control, form.texts)
-    return "The control with the new words takes the place of the old one in HITs to come."
+    return "The control is replaced. New HITs contain the new one."
 
 
 def _page(
