@@ -1,4 +1,4 @@
-"""Every setting and every environment variable of Quorum, in one place.
+"""Every setting of Quorum, in one place; its environment variables are declared in environment.py.
 
 The defaults are the embedded stack: SQLite, FAISS on CPU, the local MTurk emulator and kombu's
 filesystem transport. Production differs by environment variables alone.
