@@ -1,12 +1,10 @@
 """`quorum campaign`: studies of a campaign, and a dry run of it."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
-from django.conf import settings
 
-from annotation.access.audit_log import by_command, record
+from annotation.access.audit_log import by_command
 from annotation.analytics.quality.pilot_report import Condition, pilot_report
 from annotation.commands.campaign_noun import (
     STUDIES,
@@ -18,14 +16,13 @@ from annotation.commands.campaign_noun import (
 from annotation.models import Campaign
 from annotation.operations.pilots import make_pilot
 from annotation.pipeline.ledger.dollars import cents_of
-from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
-from annotation.pipeline.setup.pool_depth import QUERIES, create_depth_study, depth_report
+from annotation.pipeline.setup.pool_depth import depth_report
 from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
-from core.command import Device, Result, progress
+from core.command import Result
 from core.errors import UserError
 from core.output import Facts, Rendered
 
@@ -120,66 +117,6 @@ def _condition(name: str, condition: Condition) -> Result:
 
 def _rounded(*numbers: float) -> list[float]:
     return [round(number, DECIMALS) for number in numbers]
-
-
-@campaign_verb("pool-depth", panel=STUDIES)
-def pool_depth(
-    campaign: Campaign,
-    queries: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help=f"Queries to draw; without it, {QUERIES}, or all if there are fewer."
-        ),
-    ] = None,
-    to: Annotated[
-        int | None,
-        typer.Option(
-            metavar="RANK",
-            help="Last rank to judge; without it, twice the campaign's candidates per query.",
-        ),
-    ] = None,
-    seed: Seed = 0,
-    study_name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", metavar="STUDY", help="Name of the new campaign; without it, NAME-depth."
-        ),
-    ] = None,
-    budget: Budget = None,
-    device: Device = settings.ENCODER_DEVICE,
-) -> Result:
-    """Create a campaign that judges deeper ranks, for some of this campaign's queries."""
-    cents = None if budget is None else cents_of(budget)
-    with progress(queries, "Retrieving", "query") as bar:
-        study = create_depth_study(
-            campaign,
-            study_name or f"{campaign}-depth",
-            queries=queries,
-            to=to,
-            seed=seed,
-            device=device,
-            made=partial(_record, campaign, cents),
-            progress=bar.update,
-        )
-    first, last = study.query_set.retrieval["ranks"]
-    count = study.query_set.queries.count()
-    return {
-        "campaign": study.name,
-        "study_of": campaign.name,
-        "queries": count,
-        "first_rank": first,
-        "last_rank": last,
-        "candidates": count * (last - first + 1),
-        "seed": study.seed,
-        "budget_cents": account_of(study).budget_cents,
-    }
-
-
-def _record(studied: Campaign, budget: int | None, study: Campaign) -> None:
-    if budget is not None:
-        set_budget(study, budget)
-    details = {"study_of": studied.name, "budget_cents": budget or 0}
-    record(by_command(), "pool-depth", campaign=study, details=details)
 
 
 def _hidden(result: Result) -> Rendered:

@@ -1,9 +1,11 @@
 """The handlers of jobs, by kind."""
 
+from functools import partial
+
 from annotation.crowd.port import CrowdError
-from annotation.models import Campaign
+from annotation.models import Campaign, Role
 from annotation.operations.campaigns import KIND as CREATE
-from annotation.operations.campaigns import create_by_job
+from annotation.operations.campaigns import NOBODY, create_by_job
 from annotation.operations.operation import LongOperation, Run, Unfinished
 from annotation.operations.registry import LONG_OPERATIONS
 from core.errors import UserError
@@ -18,7 +20,7 @@ def handler_of(operation: LongOperation) -> Handler:
         # Real money was confirmed when the job was requested, or when the campaign was published.
         options = operation.complete_command(job.arguments) | {"live": True}
         try:
-            return operation.run(campaign, options, Run(watch.stage))
+            return operation.run(campaign, options, Run(watch.stage, own=partial(_own, job)))
         except Unfinished as error:
             keep(job, error.result)
             raise
@@ -26,6 +28,12 @@ def handler_of(operation: LongOperation) -> Handler:
             raise UserError(str(error)) from error
 
     return handle
+
+
+def _own(job: Job, campaign: Campaign) -> None:
+    if job.requested_by is None or not job.requested_by.is_active:
+        raise UserError(NOBODY)
+    Role.objects.create(user=job.requested_by, campaign=campaign, name=Role.Name.OWNER)
 
 
 HANDLERS: dict[str, Handler] = {

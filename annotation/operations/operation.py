@@ -66,6 +66,12 @@ class Described:
     help: str  # what it does, for people who choose among operations
     permission: str
     spends: bool = field(default=False, kw_only=True)  # money, or may from now on
+    irreversible: bool = field(default=False, kw_only=True)
+    harms: bool = field(default=False, kw_only=True)  # somebody
+    subject: str = field(default="", kw_only=True)  # the argument that names to whom it is done
+    # Of its page: before the campaign's name or the subject, and on its button; else its name.
+    title: str = field(default="", kw_only=True)
+    button: str = field(default="", kw_only=True)
 
     @property
     def words(self) -> str:
@@ -84,13 +90,8 @@ class Operation(Described):
     arguments: tuple[Argument, ...] = ()
     noun: str = "campaign"  # of its command; with another one it is done to the database
     verb: str = ""  # of its command; else its name
-    subject: str = ""  # the argument that names whom or what it is done to
     calls_crowd: bool = True
-    irreversible: bool = False
-    harms: bool = False  # somebody
     confirms: bool = True  # the command previews it and asks
-    title: str = ""  # of its page, before the campaign's name or the subject; else its name
-    button: str = ""  # else its name
     # Why the crowd has refused its call, once that is delivered; empty where it has not.
     refusal: Callable[[Place, Options], str] = nothing
     hint: Callable[[Place, Options], str] = nothing  # what a command says to do next
@@ -144,6 +145,8 @@ class Run:
     stage: Callable[[str, int | None], Progress]
     # What is done, within its transaction. Of a job nothing: it was logged when it was requested.
     log: Callable[[Mapping[str, Any]], object] = lambda details: None
+    # Makes a campaign that it creates belong to the account that requested it.
+    own: Callable[[Campaign], object] = lambda campaign: None
 
 
 @dataclass(frozen=True)

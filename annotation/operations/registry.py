@@ -9,6 +9,7 @@ from annotation.operations.campaign import (
     dry_run,
     lifecycle,
     pause_resume,
+    pool_depth,
     retry,
     roles,
     steps,
@@ -27,5 +28,7 @@ DATABASE_OPERATIONS: Mapping[str, Operation] = {
     for operation in module.OPERATIONS
 }
 LONG_OPERATIONS: Mapping[str, LongOperation] = {
-    operation.name: operation for module in (steps, dry_run) for operation in module.OPERATIONS
+    operation.name: operation
+    for module in (steps, dry_run, pool_depth)
+    for operation in module.OPERATIONS
 }

@@ -27,6 +27,31 @@ class DepthReport:
     hidden: Hidden
 
 
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    queries: int
+    first: int  # ranks first to last are judged
+    last: int
+
+    @property
+    def candidates(self) -> int:
+        return self.queries * (self.last - self.first + 1)
+
+
+def plan_depth_study(
+    parent: Campaign, name: str, *, queries: int | None, to: int | None, seed: int
+) -> Plan:
+    """UserError where there can be no such study; how many queries there are is not asked."""
+    check_name_and_seed(name, seed)
+    k = parent.policy.candidates_per_query
+    to = 2 * k if to is None else to
+    _check_depth(parent, k, to)
+    if queries is None:
+        queries = min(QUERIES, parent.query_set.queries.count())
+    return Plan(name, queries, k + 1, to)
+
+
 def create_depth_study(
     parent: Campaign,
     name: str,
@@ -44,16 +69,12 @@ def create_depth_study(
     Its policy and instructions are the parent's, its budget its own. `made` is called with it in
     its transaction.
     """
-    check_name_and_seed(name, seed)
-    k = parent.policy.candidates_per_query
-    to = 2 * k if to is None else to
-    _check_depth(parent, k, to)
-    total = parent.query_set.queries.count()
+    plan = plan_depth_study(parent, name, queries=queries, to=to, seed=seed)
     deeper = look_deeper(
         parent.query_set,
-        queries=min(QUERIES, total) if queries is None else queries,
-        k=k,
-        to=to,
+        queries=plan.queries,
+        k=plan.first - 1,
+        to=plan.last,
         seed=seed,
         device=device,
         encoder=encoder,

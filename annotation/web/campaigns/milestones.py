@@ -12,7 +12,7 @@ from annotation.models import Campaign
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
-from annotation.web.campaigns.operation import ask_for, read_options
+from annotation.web.campaigns.operation import REQUESTED, ask_for, read_options
 from core.errors import UserError
 
 CHOICES = (
@@ -37,7 +37,7 @@ def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         _ask(request, campaign, request.POST.get("step", ""))
     except UserError as error:
         return _render(request, campaign, fault=str(error), status=409)
-    messages.success(request, "Requested. It starts when a worker process is free.")
+    messages.success(request, REQUESTED)
     return redirect("campaign-milestones", campaign.name)
 
 

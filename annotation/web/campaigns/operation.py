@@ -26,6 +26,8 @@ from core.errors import UserError
 from retrieval.models import Job
 from retrieval.web.forms import corpus_choices, source_choices
 
+Chosen = Operation | LongOperation
+REQUESTED = "Requested. It starts when a worker process is free."
 LONGEST_NAME = 60  # of somebody, in a title
 # Where an operation of the database leads back to.
 PAGES = {"corpus": "database", "controls": "controls"}
@@ -107,7 +109,9 @@ def _form_field(argument: Argument) -> forms.Field:
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page()
 def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> HttpResponse:
-    return _answer(request, campaign, OPERATIONS.get(operation))
+    study = LONG_OPERATIONS.get(operation)
+    chosen = study if study and study.is_study and study.preview else OPERATIONS.get(operation)
+    return _answer(request, campaign, chosen)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -116,9 +120,7 @@ def database_operation_page(request: HttpRequest, operation: str) -> HttpRespons
     return _answer(request, None, DATABASE_OPERATIONS.get(operation))
 
 
-def _answer(
-    request: HttpRequest, campaign: Campaign | None, chosen: Operation | None
-) -> HttpResponse:
+def _answer(request: HttpRequest, campaign: Campaign | None, chosen: Chosen | None) -> HttpResponse:
     """Arguments first, where there are any; then the preview, which a second click confirms."""
     if chosen is None:
         raise Http404
@@ -130,16 +132,36 @@ def _answer(
     if not form.is_valid():
         return _render(request, campaign, chosen, form)
     try:
-        sentences = list(chosen.preview(campaign, form.cleaned_data))
+        sentences = _preview(chosen, campaign, form.cleaned_data)
         if "agreed" not in request.POST or not _is_named(request, campaign, chosen):
             return _render(request, campaign, chosen, form, sentences=sentences)
-        perform(chosen, campaign, form.cleaned_data, by=by_page(cast(User, request.user)))
+        said = _execute(request, chosen, campaign, form.cleaned_data)
     except UserError as error:
         return _render(request, campaign, chosen, form, fault=str(error), status=422)
+    messages.success(request, said)
+    return redirect(_back(chosen, campaign, form))
+
+
+def _preview(chosen: Chosen, campaign: Campaign | None, options: Options) -> list[str]:
+    if isinstance(chosen, LongOperation):
+        assert campaign
+        assert chosen.preview
+        return list(chosen.preview(campaign, options))
+    return list(chosen.preview(campaign, options))
+
+
+def _execute(
+    request: HttpRequest, chosen: Chosen, campaign: Campaign | None, options: Options
+) -> str:
+    """What the next page says of it."""
+    if isinstance(chosen, LongOperation):
+        assert campaign
+        ask_for(request, chosen.name, campaign, options)
+        return REQUESTED
+    perform(chosen, campaign, options, by=by_page(cast(User, request.user)))
     if campaign and chosen.calls_crowd and campaign.endpoint:
         soon(deliver_campaign, campaign.pk)
-    messages.success(request, _done(chosen, campaign))
-    return redirect(_back(chosen, campaign, form))
+    return _done(chosen, campaign)
 
 
 def read_options(name: str, sent: Mapping[str, Any]) -> Options:
@@ -156,7 +178,7 @@ def ask_for(request: HttpRequest, name: str, campaign: Campaign, options: Option
     return request_operation(LONG_OPERATIONS[name], campaign, options, by=by)
 
 
-def _form(request: HttpRequest, operation: Operation) -> OperationForm:
+def _form(request: HttpRequest, operation: Chosen) -> OperationForm:
     """A link may fill some of the fields, or all of them."""
     if request.method == "POST":
         return OperationForm(operation, request.POST)
@@ -165,7 +187,7 @@ def _form(request: HttpRequest, operation: Operation) -> OperationForm:
     return OperationForm(operation, initial=request.GET.dict())
 
 
-def _is_named(request: HttpRequest, campaign: Campaign | None, operation: Operation) -> bool:
+def _is_named(request: HttpRequest, campaign: Campaign | None, operation: Chosen) -> bool:
     """What cannot be undone takes the campaign's name, typed."""
     typed = request.POST.get("typed", "").strip()
     return not operation.irreversible or campaign is None or typed == campaign.name
@@ -176,9 +198,10 @@ def _done(operation: Operation, campaign: Campaign | None) -> str:
     return f"Done: {operation.help}.{' The crowd follows shortly.' if calls else ''}"
 
 
-def _back(operation: Operation, campaign: Campaign | None, form: OperationForm) -> str:
+def _back(operation: Chosen, campaign: Campaign | None, form: OperationForm) -> str:
     """To the worker whom it is about or the accounts' roles, else to the campaign."""
     if campaign is None:
+        assert isinstance(operation, Operation)
         return reverse(PAGES[operation.noun])
     if operation.subject == "username":
         return reverse("campaign-roles", args=[campaign.name])
@@ -194,13 +217,13 @@ def _back(operation: Operation, campaign: Campaign | None, form: OperationForm) 
     return reverse("campaign-worker", args=[campaign.name, worker])
 
 
-def _subject(operation: Operation, form: OperationForm) -> str:
+def _subject(operation: Chosen, form: OperationForm) -> str:
     name = operation.subject
     subject = str(form[name].value() or "") if name else ""
     return subject.replace("\0", "").strip()  # no database can be asked for the first
 
 
-def _title(operation: Operation, campaign: Campaign | None, subject: str) -> str:
+def _title(operation: Chosen, campaign: Campaign | None, subject: str) -> str:
     """With whom or what it is about, and always the campaign."""
     words = operation.title or operation.words
     if campaign is None:
@@ -217,7 +240,7 @@ def _title(operation: Operation, campaign: Campaign | None, subject: str) -> str
     return f"{words} {named} in {campaign}"
 
 
-def _values(operation: Operation, form: OperationForm) -> list[tuple[str, str]]:
+def _values(operation: Chosen, form: OperationForm) -> list[tuple[str, str]]:
     """What was sent, as people write it."""
     values = []
     for argument in operation.arguments:
@@ -233,7 +256,7 @@ def _values(operation: Operation, form: OperationForm) -> list[tuple[str, str]]:
 def _render(
     request: HttpRequest,
     campaign: Campaign | None,
-    operation: Operation,
+    operation: Chosen,
     form: OperationForm,
     *,
     sentences: list[str] | None = None,

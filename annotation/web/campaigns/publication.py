@@ -13,7 +13,7 @@ from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
-from annotation.web.campaigns.operation import ask_for, read_options
+from annotation.web.campaigns.operation import REQUESTED, ask_for, read_options
 from core.errors import UserError
 
 
@@ -25,7 +25,7 @@ def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         if request.method == "POST" and _is_confirmed(request, campaign):
             # That real money is meant was typed.
             ask_for(request, "publish", campaign, {**options, "live": True})
-            messages.success(request, "Requested. It starts when a worker process is free.")
+            messages.success(request, REQUESTED)
             return redirect("campaign-milestones", campaign.name)
         found = publication_of(campaign, options["first"])
     except UserError as error:

@@ -111,6 +111,7 @@ POSTS = {
     "/jobs/reconcile": RUNNERS,
     "/jobs/dry-run": RUNNERS,
     "/jobs/control-candidates": WHO["annotation.change_control"],
+    "/jobs/pool-depth": {"root"},
     "/jobs/snapshot": OF_THE_CAMPAIGN,
     "/instructions": {"owner", "manager", "root"},
     "/controls/{control}/replace": WHO["annotation.change_control"],

@@ -57,7 +57,7 @@ def test_a_study_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None
     retrieved_campaign(tmp_path)
     assert "is from 6 to 1000, not 3" in refused("campaign", "pool-depth", "faq", "--to", "3")
     assert "There is a campaign 'faq' already" in refused(
-        "campaign", "pool-depth", "faq", "--name", "faq"
+        "campaign", "pool-depth", "faq", "--study", "faq"
     )
     assert "cannot be loaded" in refused("campaign", "pool-depth", "faq")  # there is no such model
     assert not Campaign.objects.exclude(name="faq").exists()

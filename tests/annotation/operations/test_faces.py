@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from io import StringIO
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
 from django.test import Client
@@ -15,6 +16,7 @@ from django.test import Client
 from annotation.access.audit_log import by_command
 from annotation.access.roles import (
     CHANGE_CONTROLS,
+    CREATE,
     FUND,
     GRANT,
     MANAGE_WORKERS,
@@ -25,11 +27,13 @@ from annotation.access.roles import (
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Control
+from annotation.operations.campaign import pool_depth
 from annotation.operations.operation import Argument, Options, Result, perform
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import account_of
+from annotation.pipeline.setup.pool_depth import create_depth_study
 from annotation.web.campaigns.operation import OperationForm
 from config.commands import load
 from retrieval.jobs import queue
@@ -40,7 +44,7 @@ from tests.annotation.simulation.test_dry_run import made_up
 from tests.annotation.web.base.readers import at
 from tests.conftest import SetStage
 from tests.support.command_line import quorum
-from tests.worlds.small_campaign import Stage
+from tests.worlds.small_campaign import ENCODER, Stage
 
 pytestmark = pytest.mark.django_db
 
@@ -89,7 +93,7 @@ CASES = {
 
 
 COFFEE = {"name": "coffee", "sources": ["faq"]}
-CREATE = ("create-corpus", COFFEE)
+CREATED = ("create-corpus", COFFEE)
 OF_COFFEE = {"corpus": "coffee", "source": "faq"}
 PAIR = {"pairs": ["{pair}"], "reason": "Asked for."}
 TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten."}
@@ -100,12 +104,12 @@ DATABASE_CASES = {
         OF_COFFEE,
         OF_COFFEE,
         after=(("create-corpus", COFFEE | {"sources": []}),),
-        impossible_after=(CREATE,),
+        impossible_after=(CREATED,),
     ),
     "remove-source": Case(
         OF_COFFEE,
         OF_COFFEE,
-        after=(CREATE,),
+        after=(CREATED,),
         impossible_after=(("create-corpus", COFFEE | {"sources": []}),),
     ),
     "withdraw-pairs": Case(PAIR, PAIR | {"pairs": ["999999"]}),
@@ -136,6 +140,7 @@ PERMISSIONS_OF = {
     },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
+    CREATE: {"pool-depth"},
     BUILD: {"create-corpus", "add-source", "remove-source"},
     WITHDRAW: {"withdraw-pairs", "restore-pairs"},
 }  # fmt: skip
@@ -168,7 +173,12 @@ class World:
 
 def world_of(stage: Stage, *, works: bool = True) -> World:
     people = {role: person(role, stage.campaign, role) for role in ROLES}
-    for permission in (BUILD, CHANGE_CONTROLS, WITHDRAW):  # of the database, which no role gives
+    for permission in (
+        BUILD,
+        CHANGE_CONTROLS,
+        CREATE,
+        WITHDRAW,
+    ):  # of the database, which no role gives
         codename = permission.partition(".")[2]
         people["owner"].user_permissions.add(Permission.objects.get(codename=codename))
     assignments = {}
@@ -400,6 +410,12 @@ LONG = {
     "snapshot": Asked("", {}, {}),
     "control-candidates": Asked("control-candidates/", {}, {}),
     "dry-run": Asked("dry-run", PERCENT, DRY_RUN, ["--queries=3"]),
+    "pool-depth": Asked(
+        "operations/pool-depth",
+        {"queries": 2, "to": 6, "seed": 0, "agreed": "yes"},
+        {"queries": 2, "to": 6, "agreed": True},
+        ["--queries=2", "--to=6"],
+    ),
 }
 # What has to be undone before a page offers the step.
 UNDONE = ("retrieve", "pack")
@@ -439,7 +455,8 @@ def test_long_ones_are_asked_for_with_the_same_words(stage: Stage, name: str) ->
     page, call = report[: len(ROLES)], report[len(ROLES) :]
     operation = LONG_OPERATIONS[name]
     for role, is_refused, job, details in call:
-        assert is_refused == (operation.permission not in PERMISSIONS[role])
+        may = operation.permission in PERMISSIONS[role]
+        assert is_refused != (may or (operation.permission, role) == (CREATE, "owner"))
         assert (job is None) == is_refused
         assert [verb for verb, _ in details] == [name] * (operation.logged and not is_refused)
     if asked.page:
@@ -454,12 +471,15 @@ def test_a_worker_and_a_command_run_the_same(
     monkeypatch.setattr(
         "annotation.operations.campaign.dry_run.dry_run", lambda *_, **__: made_up()
     )
+    monkeypatch.setattr(
+        pool_depth, "create_depth_study", partial(create_depth_study, encoder=ENCODER)
+    )
     operation, asked = LONG_OPERATIONS[name], LONG[name]
     if name in AT_WORK:
         stage.publish()
     arguments = operation.order(stage.campaign, operation.complete(asked.sent)).arguments
     with transaction.atomic():
-        queued = queue.request(name, "faq", arguments, by=None)
+        queued = queue.request(name, "faq", arguments, by=User.objects.create_user("owner"))
         job = queue.run(queued.pk, "here", HANDLERS)
         assert job
         assert (job.state, job.error) == ("done", "")

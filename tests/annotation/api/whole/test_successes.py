@@ -71,6 +71,7 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "pilot_create": lambda _: {"name": "more-answers"},
     "token_create": lambda _: {"name": "root", "password": PASSWORD},
     "campaign_budget": lambda _: {"dollars": "20000"},
+    "campaign_pool_depth": lambda _: {"to": 2},
     "campaign_approve": lambda world: {"assignment": world.rejected.crowd_id},
     "campaign_reject": lambda world: {"assignment": world.waiting.crowd_id},
     "campaign_publish": lambda _: {"first": 2},

@@ -114,6 +114,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (api("view", 405), api("root", 400), """
         api/v1/controls/import
+        api/v1/campaigns/<slug:name>/jobs/pool-depth
     """),
     (api("manage", 200), api("view", 405), """
         api/v1/campaigns/<slug:name>/dry-runs
