@@ -18,12 +18,8 @@ from annotation.api.campaigns.roles import Roles
 from annotation.api.controls.campaign_controls import (
     CampaignControl,
     CampaignControls,
-    ConfirmControlCandidate,
     ControlCandidates,
     ControlRates,
-    DismissControlCandidate,
-    ReplaceCampaignControl,
-    RetireCampaignControl,
 )
 from annotation.api.controls.control_import import ImportControls
 from annotation.api.controls.controls import Controls, OneControl
@@ -110,12 +106,8 @@ urlpatterns = [
     path(f"{CAMPAIGN}/instructions/<int:version>", OneVersion.as_view()),
     path(f"{CAMPAIGN}/controls", CampaignControls.as_view()),
     path(f"{CAMPAIGN}/controls/<int:pk>", CampaignControl.as_view()),
-    path(f"{CAMPAIGN}/controls/<int:pk>/replace", ReplaceCampaignControl.as_view()),
-    path(f"{CAMPAIGN}/controls/<int:pk>/retire", RetireCampaignControl.as_view()),
     path(f"{CAMPAIGN}/control-rates", ControlRates.as_view()),
     path(f"{CAMPAIGN}/control-candidates", ControlCandidates.as_view()),
-    path(f"{CAMPAIGN}/control-candidates/<int:pk>/confirm", ConfirmControlCandidate.as_view()),
-    path(f"{CAMPAIGN}/control-candidates/<int:pk>/dismiss", DismissControlCandidate.as_view()),
     path(f"{CAMPAIGN}/triplets", Triplets.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>", OneTriplet.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>/votes", Votes.as_view()),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from annotation.access.audit_log import by_command
-from annotation.operations.controls import add_controls_of
+from annotation.operations.pool import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import Noun, Result
 

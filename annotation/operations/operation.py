@@ -2,7 +2,8 @@
 
 The three are made from what stands here, arguments and words included. An operation first says in
 sentences what would follow; `perform` then executes and logs it in one transaction. Calls to the
-crowd are written to the outbox, and delivered from there.
+crowd are written to the outbox, and delivered from there. Beside the arguments, `execute` finds
+the actor in its options, as "by".
 
 A long operation is a job for a page and a program; a command runs it while somebody waits.
 """
@@ -14,7 +15,7 @@ from typing import Any, Literal
 from django.db import transaction
 
 from annotation.access.audit_log import Actor, logged
-from annotation.models import Campaign
+from annotation.models import AuditEntry, Campaign
 from core.errors import UserError
 from core.progress import Progress
 
@@ -58,6 +59,10 @@ def nothing(place: Place, options: Options) -> str:
     return ""
 
 
+def no_initial(place: Place, given: Options) -> Options:
+    return {}
+
+
 @dataclass(frozen=True)
 class Described:
     """What the faces of an operation have in common."""
@@ -65,6 +70,8 @@ class Described:
     name: str
     help: str  # what it does, for people who choose among operations
     permission: str
+    # Only an account has its permission, and no role: it changes more than the campaign.
+    everywhere: bool = field(default=False, kw_only=True)
     spends: bool = field(default=False, kw_only=True)  # money, or may from now on
     irreversible: bool = field(default=False, kw_only=True)
     harms: bool = field(default=False, kw_only=True)  # somebody
@@ -95,6 +102,8 @@ class Operation(Described):
     # Why the crowd has refused its call, once that is delivered; empty where it has not.
     refusal: Callable[[Place, Options], str] = nothing
     hint: Callable[[Place, Options], str] = nothing  # what a command says to do next
+    # What its page writes into the fields that a link does not fill, by those that it does.
+    initial: Callable[[Place, Options], Options] = no_initial
 
     def complete(self, options: Options) -> dict[str, Any]:
         """With the default of each argument that is left out."""
@@ -107,9 +116,12 @@ def perform(
     details = {argument.name: options[argument.name] for argument in operation.arguments}
     subject = str(details.pop(operation.subject, ""))
     with logged(by, operation.name, campaign, subject=subject) as entry:
-        result = operation.execute(campaign, options)
+        result = operation.execute(campaign, {**options, "by": by})
         entry.details = details | result
     return result
+
+
+NOBODY = Actor(None, "", AuditEntry.Via.COMMAND)
 
 
 def tried(
@@ -122,7 +134,7 @@ def tried(
 
     def preview(place: Place, options: Options) -> Sequence[str]:
         with transaction.atomic():
-            execute(place, options)
+            execute(place, {**options, "by": NOBODY})
             transaction.set_rollback(True)
         return [sentence.format(**options) for sentence in sentences]
 

@@ -6,6 +6,7 @@ from annotation.operations import corpora, pairs, pool
 from annotation.operations.campaign import (
     assignments,
     budget,
+    controls,
     dry_run,
     lifecycle,
     pause_resume,
@@ -19,7 +20,16 @@ from annotation.operations.operation import LongOperation, Operation
 
 OPERATIONS: Mapping[str, Operation] = {
     operation.name: operation
-    for module in (budget, pause_resume, lifecycle, retry, workers, assignments, roles)
+    for module in (
+        budget,
+        pause_resume,
+        lifecycle,
+        retry,
+        workers,
+        assignments,
+        roles,
+        controls,
+    )
     for operation in module.OPERATIONS
 }
 DATABASE_OPERATIONS: Mapping[str, Operation] = {

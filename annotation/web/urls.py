@@ -10,10 +10,13 @@ from annotation.web.campaigns.overview import chart_csv, count_now, live, overvi
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
 from annotation.web.campaigns.roles import campaign_roles
-from annotation.web.controls.candidates import control_candidate, find_control_candidates
 from annotation.web.controls.control import campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
-from annotation.web.controls.controls import campaign_controls, controls
+from annotation.web.controls.controls import (
+    campaign_controls,
+    controls,
+    find_control_candidates,
+)
 from annotation.web.database import build, count, pair, upload
 from annotation.web.experts.gold_import import import_experts
 from annotation.web.experts.review import review
@@ -30,8 +33,6 @@ from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
 from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
 from annotation.web.workers.workers import reports, times_csv, workers
-
-CANDIDATES = "campaigns/<slug:name>/control-candidates"
 
 urlpatterns = [
     path("database/upload", upload, name="database-upload"),
@@ -86,8 +87,11 @@ urlpatterns = [
     path("campaigns/<slug:name>/assignments/", assignments, name="campaign-assignments"),
     path("campaigns/<slug:name>/controls/", campaign_controls, name="campaign-controls"),
     path("campaigns/<slug:name>/controls/<int:pk>", campaign_control, name="campaign-control"),
-    path(f"{CANDIDATES}/", find_control_candidates, name="find-control-candidates"),
-    path(f"{CANDIDATES}/<int:pk>", control_candidate, name="control-candidate"),
+    path(
+        "campaigns/<slug:name>/control-candidates/",
+        find_control_candidates,
+        name="find-control-candidates",
+    ),
     path("campaigns/<slug:name>/dry-run", dry_run, name="campaign-dry-run"),
     path("pilots/", pilots, name="pilots"),
     path("pilots/<slug:name>/", pilot, name="pilot"),

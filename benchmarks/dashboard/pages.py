@@ -153,7 +153,8 @@ def _records(paper: Campaign) -> Iterator[Page]:
     yield Page("campaign's control", OWNER, address("campaign-control", paper, negative.pk))
     candidate = ControlCandidate.objects.filter(triplet__campaign=paper).first()
     if candidate:
-        yield Page("control candidate", OWNER, address("control-candidate", paper, candidate.pk))
+        link = address("operation", paper, "confirm-control", triplet=candidate.triplet_id)
+        yield Page("control candidate", ROOT, link)
     yield Page("new control", ROOT, address("database-operation", "add-control"))
     yield Page("controls from a file", ROOT, address("import-controls"))
 

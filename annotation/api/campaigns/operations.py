@@ -62,7 +62,7 @@ class OperationView(APIView):
 
     def post(self, request: Request, name: str = "") -> Response:
         campaign = campaign_of(request, name) if name else None
-        require(request, self.operation.permission, campaign)
+        _require(request, self.operation, campaign)
         options = self.operation.complete(body(request, self.sent))
         if options.pop("agreed"):
             return once(request, lambda: self._perform(campaign, options))
@@ -91,7 +91,8 @@ class LongOperationView(APIView):
 
     def post(self, request: Request, name: str) -> Response:
         operation = self.operation
-        campaign = campaign_of(request, name, operation.permission)
+        campaign = campaign_of(request, name)
+        _require(request, operation, campaign)
         options = body(request, self.sent)
         if options.pop("agreed", True):
             by = by_api(user_of(request))
@@ -104,9 +105,15 @@ class LongOperationView(APIView):
         return Response({"agreed": False, "sentences": sentences})
 
 
+def _require(
+    request: Request, operation: Operation | LongOperation, campaign: Campaign | None
+) -> None:
+    require(request, operation.permission, None if operation.everywhere else campaign)
+
+
 def view_of(operation: Operation | LongOperation) -> type[APIView]:
     """With the operation's arguments in its description."""
-    title = "".join(word.capitalize() for word in operation.name.split("-"))
+    title = _id(operation).title().replace("_", "")
     fields: dict[str, object] = {one.name: _field(one) for one in operation.arguments}
     # Pairs are named in place of a source.
     sample = {one.name: _sample(one) for one in operation.arguments if one.kind != "pairs"}
@@ -145,6 +152,8 @@ def _id(operation: Operation | LongOperation) -> str:
 
 def _description(operation: Operation | LongOperation) -> str:
     notes = [operation.sentence, f"Requires the permission `{operation.permission}`."]
+    if operation.everywhere:
+        notes.append("Your account needs it, because no role in a campaign is enough.")
     if operation.spends:
         notes.append("It spends money, or may do so later.")
     if isinstance(operation, LongOperation):

@@ -8,36 +8,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.access.audit_log import by_api
-from annotation.access.roles import CHANGE_CONTROLS
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import Figures
-from annotation.api.base.access import campaign_of, require, user_of
-from annotation.api.base.idempotency import Done, once
+from annotation.api.base.access import campaign_of
 from annotation.api.controls.controls import (
-    OF_A_CAMPAIGN,
-    OF_THE_POOL,
     ROW,
     SENT,
     TAG,
     ControlFilter,
     ControlRow,
-    TextsSent,
     listed,
-    made,
     rates_in,
-    replaced,
-    retired,
     shown,
 )
-from annotation.models import Campaign, Control, ControlCandidate
-from annotation.operations import controls as operations
+from annotation.models import Control, ControlCandidate
 from annotation.pipeline.controls.candidates import control_candidates
-from annotation.pipeline.controls.controls import Texts
 from annotation.protocol.screening.control_accuracy import ControlRate
-from core.rest.openapi import key_header, operation
+from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
-from core.rest.parsing import Nothing, body, query
+from core.rest.parsing import query
 
 TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
 
@@ -55,7 +44,6 @@ class RatesAnswer(serializers.Serializer[dict[str, Any]]):
 
 
 class ControlCandidateRow(serializers.Serializer[ControlCandidate]):
-    id = serializers.IntegerField(source="pk")
     state = serializers.ChoiceField(choices=ControlCandidate.State.choices)
     triplet = serializers.IntegerField(source="triplet_id")
     query = serializers.CharField(source="triplet.candidate.query.text")
@@ -70,7 +58,6 @@ class ControlCandidateFilter(serializers.Serializer[dict[str, Any]]):
 
 
 CANDIDATE = {
-    "id": 3,
     "state": "open",
     "triplet": 77,
     **SENT,
@@ -108,40 +95,7 @@ class CampaignControl(APIView):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name)
-        return shown(_own(campaign, pk), rates_in(campaign))
-
-
-class ReplaceCampaignControl(APIView):
-    @operation(
-        "campaign_control_replace",
-        "Replace the texts of a campaign's control",
-        tag=TAG,
-        description=OF_A_CAMPAIGN,
-        request=TextsSent,
-        sent=SENT,
-        answers={201: ControlRow},
-        example={**ROW, "kind": "negative", "rate": None},
-        refusals=[404, 409, 422],
-        parameters=[key_header(required=True)],
-    )
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        return replaced(request, _own(campaign_of(request, name, CHANGE_CONTROLS), pk))
-
-
-class RetireCampaignControl(APIView):
-    @operation(
-        "campaign_control_retire",
-        "Retire a campaign's control, so that no new HIT contains it",
-        tag=TAG,
-        description=f"This cannot be undone. {OF_A_CAMPAIGN}",
-        request=Nothing,
-        sent={},
-        answers={200: ControlRow},
-        example={**ROW, "kind": "negative", "retired_at": "2026-11-22T10:00:00Z"},
-        refusals=[404, 422],
-    )
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        return retired(request, _own(campaign_of(request, name, CHANGE_CONTROLS), pk))
+        return shown(get_object_or_404(campaign.controls, pk=pk), rates_in(campaign))
 
 
 class ControlRates(APIView):
@@ -177,57 +131,6 @@ class ControlCandidates(APIView):
             **query(request, ControlCandidateFilter)
         )
         return page(self, found.select_related(*TEXTS), ControlCandidateRow)
-
-
-class ConfirmControlCandidate(APIView):
-    @operation(
-        "control_candidate_confirm",
-        "Confirm a control candidate with these texts",
-        tag=TAG,
-        description=OF_THE_POOL,
-        request=TextsSent,
-        sent=SENT,
-        answers={201: ControlRow},
-        example={**ROW, "rate": None},
-        refusals=[404, 409, 422],
-        parameters=[key_header(required=True)],
-    )
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        campaign = campaign_of(request, name, CHANGE_CONTROLS)
-        require(request, CHANGE_CONTROLS)
-        found = get_object_or_404(control_candidates(campaign).select_related(*TEXTS), pk=pk)
-        texts = Texts(**body(request, TextsSent))
-
-        def execute() -> Done:
-            by = by_api(user_of(request))
-            return made(operations.confirm_candidate(by, campaign, found, texts))
-
-        return once(request, execute)
-
-
-class DismissControlCandidate(APIView):
-    @operation(
-        "control_candidate_dismiss",
-        "Dismiss a control candidate, so that it is not proposed again",
-        tag=TAG,
-        description=OF_A_CAMPAIGN,
-        request=Nothing,
-        sent={},
-        answers={200: ControlCandidateRow},
-        example={**CANDIDATE, "state": "dismissed"},
-        refusals=[404, 422],
-    )
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        campaign = campaign_of(request, name, CHANGE_CONTROLS)
-        found = get_object_or_404(control_candidates(campaign).select_related(*TEXTS), pk=pk)
-        body(request, Nothing)
-        operations.dismiss_candidate(by_api(user_of(request)), campaign, found)
-        found.refresh_from_db(fields=["state", "decided_by", "decided_at"])
-        return Response(ControlCandidateRow(found).data)
-
-
-def _own(campaign: Campaign, pk: int) -> Control:
-    return get_object_or_404(campaign.controls.select_related("campaign"), pk=pk)
 
 
 def _total(figures: Figures, kind: str) -> dict[str, Any] | None:

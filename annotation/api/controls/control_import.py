@@ -15,15 +15,22 @@ from annotation.access.roles import CHANGE_CONTROLS
 from annotation.api.base.access import require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.inline_rows import as_file
-from annotation.api.controls.controls import OF_THE_POOL, SENT, TAG, TextsSent
-from annotation.operations.controls import add_controls_of
+from annotation.api.controls.controls import SENT, TAG
+from annotation.operations.pool import add_controls_of
+from annotation.pipeline.controls.controls import MOST_CHARACTERS
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
-from core.rest.fields import Flag
+from core.rest.fields import Flag, Text
 from core.rest.openapi import key_header, operation
 from core.rest.parsing import body
 
 MOST = 2000
 EITHER = "Say which controls: either `controls` or `shipped`."
+
+
+class TextsSent(serializers.Serializer[dict[str, Any]]):
+    query = Text(max_length=MOST_CHARACTERS)
+    question = Text(max_length=MOST_CHARACTERS)
+    answer = Text(max_length=MOST_CHARACTERS)
 
 
 class ControlsSent(serializers.Serializer[dict[str, Any]]):
@@ -50,7 +57,8 @@ class ImportControls(APIView):
         "Import controls into the pool",
         tag=TAG,
         description="If a row is no valid control, none is imported, and `errors` lists each. "
-        f"Controls that the pool has, or that were retired, are skipped. {OF_THE_POOL}",
+        "Controls that the pool has, or that were retired, are skipped. "
+        f"Requires the permission `{CHANGE_CONTROLS}` for your account.",
         request=ControlsSent,
         sent={"controls": [SENT]},
         answers={200: ImportedAnswer},

@@ -9,33 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.access.audit_log import by_api
-from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from annotation.access.roles import visible_campaigns
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import rates_of
-from annotation.api.base.access import user_of
-from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign, Control
-from annotation.operations import controls as operations
-from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.protocol.screening.control_accuracy import ControlRate
-from core.rest.fields import Text
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
-from core.rest.parsing import Nothing, body, query
+from core.rest.parsing import query
 
 TAG = "controls"
-TAKES = f"Requires the permission `{CHANGE_CONTROLS}`"
-OF_THE_POOL = f"{TAKES} in all campaigns, for they share the pool."
-OF_A_CAMPAIGN = f"{TAKES}."
 
 Rates = dict[int, ControlRate]
-
-
-class TextsSent(serializers.Serializer[dict[str, Any]]):
-    query = Text(max_length=MOST_CHARACTERS)
-    question = Text(max_length=MOST_CHARACTERS)
-    answer = Text(max_length=MOST_CHARACTERS)
 
 
 class RateRow(serializers.Serializer[ControlRate]):
@@ -106,11 +91,7 @@ class OneControl(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         rates = review_figures.of_pool(visible_campaigns(request.user))
-        return shown(_of_pool(pk), rates)
-
-
-def _of_pool(pk: int) -> Control:
-    return get_object_or_404(Control.objects.filter(campaign=None), pk=pk)
+        return shown(get_object_or_404(Control, campaign=None, pk=pk), rates)
 
 
 def rates_in(campaign: Campaign) -> Rates:
@@ -127,30 +108,5 @@ def listed(view: APIView, request: Request, controls: QuerySet[Control], rates: 
     return page(view, controls, ControlRow, rates=rates)
 
 
-def row(control: Control, rates: Rates) -> dict[str, Any]:
-    return dict(ControlRow(control, context={"rates": rates}).data)
-
-
 def shown(control: Control, rates: Rates) -> Response:
-    return Response(row(control, rates))
-
-
-def made(control: Control) -> Done:
-    owner = f"/campaigns/{control.campaign}" if control.campaign else ""
-    return Done(201, row(control, {}), f"/api/v1{owner}/controls/{control.pk}")
-
-
-def replaced(request: Request, control: Control) -> Response:
-    texts = Texts(**body(request, TextsSent))
-
-    def execute() -> Done:
-        return made(operations.replace_control(by_api(user_of(request)), control, texts))
-
-    return once(request, execute)
-
-
-def retired(request: Request, control: Control) -> Response:
-    body(request, Nothing)
-    operations.retire_control(by_api(user_of(request)), control)
-    control.refresh_from_db()
-    return shown(control, {})
+    return Response(ControlRow(control, context={"rates": rates}).data)

@@ -27,13 +27,13 @@ OTHER_VERBS = (
     "activate", "add-account", "add-group", "add-role", "add-webhook", "build index",
     "build-release", "change-account", "change-address", "change-group", "change-password",
     "change-role",
-    "confirm-control", "create", "create-token",
+    "create", "create-token",
     "deactivate", "delete-account", "delete-group",
-    "delete-role", "delete-token", "disable-webhook", "dismiss-control", "enable-webhook",
+    "delete-role", "delete-token", "disable-webhook", "enable-webhook",
     "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
-    "pilot", "pool-depth", "prune vectors", "register model", "replace-control",
-    "resend", "retire-control", "revoke-invitation", "reset-password", "rotate-secret",
+    "pilot", "pool-depth", "prune vectors", "register model",
+    "resend", "revoke-invitation", "reset-password", "rotate-secret",
     "unlock", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 

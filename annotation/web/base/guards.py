@@ -56,6 +56,12 @@ def refuse_role(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return refuse(request, 403, "Your role does not allow it", sentence)
 
 
+def refuse_account(request: HttpRequest, permission: str) -> HttpResponse:
+    """For what no role includes."""
+    sentence = f"Your account can't do this. Ask an administrator for the permission {permission}."
+    return refuse(request, 403, "Not allowed", sentence)
+
+
 def permitted(request: HttpRequest, permission: str, campaign: Campaign | None = None) -> bool:
     """Whether the reader has a permission: everywhere, or at least in the campaign."""
     return bool(request.user.has_perm(permission, campaign))

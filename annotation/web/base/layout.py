@@ -64,7 +64,6 @@ UNDER = {
     "campaign-triplet": "campaign-triplets",
     "campaign-worker": "campaign-workers",
     "import-experts": "campaign-review",
-    "control-candidate": "campaign-controls",
 }
 
 

@@ -19,7 +19,7 @@ from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
-from annotation.web.base.guards import campaign_page, dashboard_page, refuse, refuse_role
+from annotation.web.base.guards import campaign_page, dashboard_page, refuse_account, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.workers.workers import names_of
 from core.errors import UserError
@@ -31,7 +31,12 @@ REQUESTED = "Requested. It starts when a worker process is free."
 LONGEST_NAME = 60  # of somebody, in a title
 # Where an operation of the database leads back to.
 PAGES = {"corpus": "database", "controls": "controls"}
-REFUSED = "Your account can't do this. Ask an administrator for the permission {permission}."
+# Where one of a campaign does, by the argument that names what it is about; else to the campaign.
+CAMPAIGN_PAGES = {
+    "username": "campaign-roles",
+    "control": "campaign-controls",
+    "triplet": "campaign-controls",
+}
 
 
 class PercentField(forms.FloatField):
@@ -124,11 +129,10 @@ def _answer(request: HttpRequest, campaign: Campaign | None, chosen: Chosen | No
     """Arguments first, where there are any; then the preview, which a second click confirms."""
     if chosen is None:
         raise Http404
-    if not request.user.has_perm(chosen.permission, campaign):
-        if campaign:
-            return refuse_role(request, campaign)
-        return refuse(request, 403, "Not allowed", REFUSED.format(permission=chosen.permission))
-    form = _form(request, chosen)
+    of = None if chosen.everywhere else campaign
+    if not request.user.has_perm(chosen.permission, of):
+        return refuse_role(request, of) if of else refuse_account(request, chosen.permission)
+    form = _form(request, campaign, chosen)
     if not form.is_valid():
         return _render(request, campaign, chosen, form)
     try:
@@ -178,13 +182,18 @@ def ask_for(request: HttpRequest, name: str, campaign: Campaign, options: Option
     return request_operation(LONG_OPERATIONS[name], campaign, options, by=by)
 
 
-def _form(request: HttpRequest, operation: Chosen) -> OperationForm:
+def _form(request: HttpRequest, campaign: Campaign | None, operation: Chosen) -> OperationForm:
     """A link may fill some of the fields, or all of them."""
     if request.method == "POST":
         return OperationForm(operation, request.POST)
-    if {argument.name for argument in operation.arguments} <= request.GET.keys():
-        return OperationForm(operation, request.GET)
-    return OperationForm(operation, initial=request.GET.dict())
+    linked = OperationForm(operation, request.GET)
+    if linked.fields.keys() <= request.GET.keys():
+        return linked
+    before: Options = {}
+    if isinstance(operation, Operation):
+        linked.is_valid()  # what is no value of its field is left out
+        before = operation.initial(campaign, linked.cleaned_data)
+    return OperationForm(operation, initial={**before, **request.GET.dict()})
 
 
 def _is_named(request: HttpRequest, campaign: Campaign | None, operation: Chosen) -> bool:
@@ -199,12 +208,12 @@ def _done(operation: Operation, campaign: Campaign | None) -> str:
 
 
 def _back(operation: Chosen, campaign: Campaign | None, form: OperationForm) -> str:
-    """To the worker whom it is about or the accounts' roles, else to the campaign."""
+    """To the worker whom it is about or a page of its own, else to the campaign."""
     if campaign is None:
         assert isinstance(operation, Operation)
         return reverse(PAGES[operation.noun])
-    if operation.subject == "username":
-        return reverse("campaign-roles", args=[campaign.name])
+    if operation.subject in CAMPAIGN_PAGES:
+        return reverse(CAMPAIGN_PAGES[operation.subject], args=[campaign.name])
     subject = _subject(operation, form)
     assignments = Assignment.objects.filter(hit__campaign=campaign)
     if operation.subject == "worker":
@@ -230,14 +239,18 @@ def _title(operation: Chosen, campaign: Campaign | None, subject: str) -> str:
         return words
     if not operation.subject:
         return f"{words} {campaign}"
-    if operation.subject == "assignment":
-        named = f"assignment {subject[:LONGEST_NAME]}" if subject else "an assignment"
-    elif operation.subject == "username":
-        named = subject[:LONGEST_NAME] or "an account"
-    else:
-        found = names_of(campaign, [subject]).get(subject, subject[:LONGEST_NAME])
-        named = found or "a worker"
-    return f"{words} {named} in {campaign}"
+    return f"{words} {_named(operation, campaign, subject)} in {campaign}"
+
+
+def _named(operation: Chosen, campaign: Campaign, subject: str) -> str:
+    (argument,) = (one for one in operation.arguments if one.name == operation.subject)
+    word = "account" if argument.kind == "account" else argument.label.lower()
+    if not subject:
+        return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+    if argument.kind == "worker":
+        return names_of(campaign, [subject]).get(subject, subject[:LONGEST_NAME])
+    named = subject[:LONGEST_NAME]
+    return named if argument.kind == "account" else f"{word} {named}"
 
 
 def _values(operation: Chosen, form: OperationForm) -> list[tuple[str, str]]:

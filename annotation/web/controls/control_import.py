@@ -11,13 +11,12 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.operations.controls import add_controls_of
+from annotation.operations.pool import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
-from annotation.web.base.guards import dashboard_page
+from annotation.web.base.guards import dashboard_page, refuse_account
 from annotation.web.base.layout import page
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
-from annotation.web.controls.control import lacks
 from core.errors import UserError
 from core.text.words import plural
 
@@ -29,7 +28,7 @@ MOST_SHOWN = 100
 @dashboard_page
 def import_to_pool(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm(CHANGE_CONTROLS):
-        return lacks(request)
+        return refuse_account(request, CHANGE_CONTROLS)
     if request.method != "POST":
         return _render(request)
     try:

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
 from annotation.analytics.quality import review_figures
@@ -18,6 +20,8 @@ from annotation.protocol.screening.control_accuracy import ControlRate, worst_fi
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import PAGE_SIZE, key_of, window
+from annotation.web.campaigns.operation import ask_for
+from core.errors import UserError
 from core.text.words import percent
 from retrieval.models import Job
 
@@ -108,6 +112,16 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         title="Controls",
         campaign=campaign,
     )
+
+
+@require_POST
+@campaign_page(CHANGE_CONTROLS)
+def find_control_candidates(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    try:
+        ask_for(request, "control-candidates", campaign, {})
+    except UserError as error:
+        messages.error(request, str(error))
+    return redirect("campaign-controls", campaign.name)
 
 
 def _worst_first(found: Iterable[Control], rates: dict[int, ControlRate]) -> list[Line]:

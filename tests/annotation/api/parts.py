@@ -114,9 +114,8 @@ POSTS = {
     "/jobs/pool-depth": {"root"},
     "/jobs/snapshot": OF_THE_CAMPAIGN,
     "/instructions": {"owner", "manager", "root"},
-    "/controls/{control}/replace": WHO["annotation.change_control"],
-    "/controls/{control}/retire": WHO["annotation.change_control"],
-    "/control-candidates/{control-candidate}/confirm": {"root"},  # the pool is of all campaigns
-    "/control-candidates/{control-candidate}/dismiss": WHO["annotation.change_control"],
-    **{f"/operations/{name}": WHO[one.permission] for name, one in OPERATIONS.items()},
+    **{
+        f"/operations/{name}": {"root"} if one.everywhere else WHO[one.permission]
+        for name, one in OPERATIONS.items()
+    },
 }

@@ -134,7 +134,7 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
         "assignments": work.pk,
         "triplets": triplets[0].pk,
         "expert-labels": label.pk,
-        "control-candidates": ControlCandidate.objects.create(triplet=triplets[2]).pk,
+        "control-candidates": ControlCandidate.objects.create(triplet=triplets[2]).triplet_id,
         "builds": build.pk,
         "campaign controls": campaign.controls.order_by("pk")[0].pk,
         "pool controls": Control.objects.filter(campaign=None).order_by("pk")[0].pk,

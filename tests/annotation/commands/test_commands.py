@@ -30,6 +30,7 @@ pytestmark = pytest.mark.django_db
 STEPS = verbs("campaign")
 WITHOUT_A_NAME = {"create", "import", "list"}
 # What a step wants besides the campaign's name.
+TEXTS = ["--query", "one", "--question", "two", "--answer", "three"]
 MORE = {
     "budget": ["100"],
     "extend": ["--days", "7"],
@@ -43,6 +44,10 @@ MORE = {
     "cancel-bonus": ["3ONE", "0.50", "--reason", "Thank you."],
     "give-role": ["ada", "viewer"],
     "take-role": ["ada"],
+    "replace-control": ["--control", "1", *TEXTS],
+    "retire-control": ["--control", "1"],
+    "confirm-control": ["--triplet", "1", *TEXTS],
+    "dismiss-control": ["--triplet", "1"],
 }
 
 

@@ -26,9 +26,16 @@ from annotation.access.roles import (
 )  # fmt: skip
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign, Control
+from annotation.models import AuditEntry, Campaign, Control, ControlCandidate
 from annotation.operations.campaign import pool_depth
-from annotation.operations.operation import Argument, Options, Result, perform
+from annotation.operations.operation import (
+    Argument,
+    LongOperation,
+    Operation,
+    Options,
+    Result,
+    perform,
+)
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
@@ -49,7 +56,7 @@ from tests.worlds.small_campaign import ENCODER, Stage
 pytestmark = pytest.mark.django_db
 
 Given = Mapping[str, Any]
-ALL = {**OPERATIONS, **DATABASE_OPERATIONS}
+ALL = [*OPERATIONS.values(), *DATABASE_OPERATIONS.values()]
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,9 @@ ADA, NOBODY = {"worker": "AADA"}, {"worker": "ANOBODY"}
 REASON = {"reason": "Enough."}
 BONUS = {"assignment": "{ada}", "dollars": "0.50", "reason": "Thank you."}
 LAST_OWNER = {"username": "owner"}
+TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten."}
+OWN_CONTROL, POOL_CONTROL = {"control": "{own control}"}, {"control": "{pool control}"}
+CANDIDATE, DISMISSED = {"triplet": "{candidate}"}, ("dismiss-control", {"triplet": "{candidate}"})
 CASES = {
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
@@ -89,6 +99,10 @@ CASES = {
     "cancel-bonus": Case(BONUS, BONUS | {"dollars": "0.51"}, after=(("bonus", BONUS),)),
     "give-role": Case({"username": "viewer", "role": "manager"}, LAST_OWNER | {"role": "viewer"}),
     "take-role": Case({"username": "viewer"}, LAST_OWNER),
+    "replace-control": Case(OWN_CONTROL | TEXTS, POOL_CONTROL | TEXTS),
+    "retire-control": Case(OWN_CONTROL, POOL_CONTROL),
+    "confirm-control": Case(CANDIDATE | TEXTS, CANDIDATE | TEXTS, impossible_after=(DISMISSED,)),
+    "dismiss-control": Case(CANDIDATE, {"triplet": 1_000_000}),
 }
 
 
@@ -96,8 +110,7 @@ COFFEE = {"name": "coffee", "sources": ["faq"]}
 CREATED = ("create-corpus", COFFEE)
 OF_COFFEE = {"corpus": "coffee", "source": "faq"}
 PAIR = {"pairs": ["{pair}"], "reason": "Asked for."}
-TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten."}
-CONTROL, ADD_CONTROL = {"control": 0}, ("add-control", TEXTS)  # the world's first control
+ADD_CONTROL = ("add-control", TEXTS)
 DATABASE_CASES = {
     "create-corpus": Case(COFFEE, COFFEE | {"name": "all"}),
     "add-source": Case(
@@ -114,13 +127,10 @@ DATABASE_CASES = {
     ),
     "withdraw-pairs": Case(PAIR, PAIR | {"pairs": ["999999"]}),
     "add-control": Case(TEXTS, TEXTS | {"question": TEXTS["query"]}),
-    "replace-control": Case(CONTROL | TEXTS, CONTROL | TEXTS, impossible_after=(ADD_CONTROL,)),
-    "retire-control": Case(
-        CONTROL,
-        CONTROL,
-        after=(ADD_CONTROL,),
-        impossible_after=(("replace-control", CONTROL | TEXTS),),
+    "replace-control": Case(
+        POOL_CONTROL | TEXTS, POOL_CONTROL | TEXTS, impossible_after=(ADD_CONTROL,)
     ),
+    "retire-control": Case(POOL_CONTROL, OWN_CONTROL, after=(ADD_CONTROL,)),
     "restore-pairs": Case({"source": "faq"}, {"source": "faq"} | PAIR),
 }
 
@@ -137,6 +147,7 @@ PERMISSIONS_OF = {
     },
     CHANGE_CONTROLS: {
         "control-candidates", "add-control", "replace-control", "retire-control",
+        "confirm-control", "dismiss-control",
     },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
@@ -151,24 +162,19 @@ class World:
     stage: Stage
     clients: dict[str, Client]
     programs: dict[str, Program]
-    assignments: dict[str, str]
-
-    @property
-    def control(self) -> int:
-        return Control.objects.filter(campaign=None).earliest("pk").pk
+    known: dict[str, Any]  # what a case names in braces
 
     @property
     def campaign(self) -> Campaign:
         return self.stage.campaign
 
     def filled(self, given: Given) -> dict[str, Any]:
-        found = {name: self._filled(value) for name, value in given.items()}
-        return found | ({"control": self.control} if "control" in found else {})
+        return {name: self._filled(value) for name, value in given.items()}
 
     def _filled(self, value: Any) -> Any:
         if isinstance(value, list):
             return [self._filled(one) for one in value]
-        return value.format(**self.assignments) if isinstance(value, str) else value
+        return self.known[value[1:-1]] if str(value).startswith("{") else value
 
 
 def world_of(stage: Stage, *, works: bool = True) -> World:
@@ -181,45 +187,62 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
     ):  # of the database, which no role gives
         codename = permission.partition(".")[2]
         people["owner"].user_permissions.add(Permission.objects.get(codename=codename))
-    assignments = {}
+    known: dict[str, Any] = {
+        "pair": str(QaPair.objects.earliest("pk").pk),
+        "pool control": Control.objects.filter(campaign=None).earliest("pk").pk,
+        "own control": stage.campaign.controls.earliest("pk").pk,
+    }
     stage.mturk.person("ada")
     if works:
-        assignments = {"ada": stage.work("ada", 1), "eve": stage.work("eve", 1, slips=1)}
+        known |= {"ada": stage.work("ada", 1), "eve": stage.work("eve", 1, slips=1)}
         stage.advance()
-        assignments["bob"] = stage.work("bob", 2)
+        known["bob"] = stage.work("bob", 2)
         fetch_submissions(stage.campaign, stage.mturk.crowd)
         review(stage.campaign)
+        known["candidate"] = candidate_in(stage.campaign)
     clients = {role: at(user) for role, user in people.items()}
     programs = {role: Program(user) for role, user in people.items()}
-    pair = str(QaPair.objects.earliest("pk").pk)
-    return World(stage, clients, programs, {**assignments, "pair": pair})
+    return World(stage, clients, programs, known)
 
 
-def path_of(name: str) -> str:
-    return f"campaigns/faq/operations/{name}" if name in OPERATIONS else f"operations/{name}"
+def candidate_in(campaign: Campaign) -> int:
+    """A triplet that nobody works on here."""
+    triplet = campaign.triplets.latest("pk")
+    campaign.triplets.filter(pk=triplet.pk).update(
+        status="labelled", label=1, votes=3, positive_votes=3
+    )
+    return ControlCandidate.objects.create(triplet=triplet).triplet_id
 
 
-def by_page(world: World, name: str, given: Given, role: str = "owner") -> str:
+def path_of(operation: Operation) -> str:
+    of = "campaigns/faq/" if operation.noun == "campaign" else ""
+    return f"{of}operations/{operation.name}"
+
+
+def case_of(operation: Operation) -> Case:
+    return (CASES if operation.noun == "campaign" else DATABASE_CASES)[operation.name]
+
+
+def by_page(world: World, operation: Operation, given: Given, role: str = "owner") -> str:
     """What is said against it; nothing where it is done. The same for the other faces."""
     sent = {**given, "agreed": "yes", "typed": "faq"}
-    answer = world.clients[role].post(f"/admin/{path_of(name)}", sent)
+    answer = world.clients[role].post(f"/admin/{path_of(operation)}", sent)
     return "" if answer.status_code == 302 else str(answer.context["fault"])
 
 
-def by_call(world: World, name: str, given: Given, role: str = "owner") -> str:
+def by_call(world: World, operation: Operation, given: Given, role: str = "owner") -> str:
     """Sent twice with its key, as after an answer that got lost: it is done once."""
     sent = {**given, "agreed": True}
     for _ in range(2):
-        answer = world.programs[role].post(path_of(name), sent, key="one")
+        answer = world.programs[role].post(path_of(operation), sent, key="one")
     return "" if answer.status_code == 200 else str(answer.json()["detail"])
 
 
-def by_command_line(world: World, name: str, given: Given) -> str:
-    operation = ALL[name]
+def by_command_line(world: World, operation: Operation, given: Given) -> str:
     arguments = [one for one in operation.arguments if given.get(one.name)]
     words = [word for one in arguments for word in words_of(one, given[one.name])]
-    of = ["faq"] if name in OPERATIONS else []
-    verb = operation.verb or name
+    of = ["faq"] if operation.noun == "campaign" else []
+    verb = operation.verb or operation.name
     try:
         quorum(operation.noun, verb, *of, *words, *(["--yes"] if operation.confirms else []))
     except CommandError as error:
@@ -249,6 +272,7 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(CorpusSource.objects.values_list("corpus__name", "source")),
         QaPair.objects.filter(withdrawn_at=None).count(),
         sorted(Control.objects.filter(retired_at=None).values_list("query")),
+        sorted(ControlCandidate.objects.values_list("state")),
     )
 
 
@@ -264,12 +288,12 @@ def rows_of(campaign: Campaign) -> tuple[Any, ...]:
 
 
 def came_of(
-    world: World, face: Callable[..., str], name: str, given: Given
+    world: World, face: Callable[..., str], operation: Operation, given: Given
 ) -> tuple[tuple[Any, ...], list[tuple[str, str, str | None]]]:
     """What is said, logged and otherwise than before, and by whom; then all is undone."""
     before = AuditEntry.objects.count()
     with transaction.atomic():
-        said = face(world, name, world.filled(given))
+        said = face(world, operation, world.filled(given))
         entries = AuditEntry.objects.order_by("pk")
         rows = entries.values_list("verb", "subject", "details")[before:]
         log = [(verb, to, details | {"new": None}) for verb, to, details in rows]
@@ -279,9 +303,10 @@ def came_of(
     return report, by
 
 
-@pytest.mark.parametrize("name", [*CASES, *DATABASE_CASES])
-def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) -> None:
-    case = (CASES | DATABASE_CASES)[name]
+@pytest.mark.parametrize("operation", ALL, ids=path_of)
+def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, operation: Operation) -> None:
+    case = case_of(operation)
+    place = OPERATIONS if operation.noun == "campaign" else DATABASE_OPERATIONS
     stage = set_stage(**(case.policy or {}))
     stage.publish()
     world = world_of(stage, works=case.policy is None)
@@ -292,12 +317,12 @@ def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) ->
         if given is None:
             continue
         with transaction.atomic():
-            for operation, options in first:
-                campaign = world.campaign if operation in OPERATIONS else None
-                perform(ALL[operation], campaign, world.filled(options), by=by_command())
+            for name, options in first:
+                campaign = world.campaign if place is OPERATIONS else None
+                perform(place[name], campaign, world.filled(options), by=by_command())
                 world.campaign.refresh_from_db()
             world.campaign.outbox.filter(kind="bonus").update(state="failed", error="no")
-            came = [came_of(world, face, name, given) for face in FACES]
+            came = [came_of(world, face, operation, given) for face in FACES]
             transaction.set_rollback(True)
         (page, *_), (call, *_), (command, *_) = came
         assert page == call == command
@@ -306,18 +331,18 @@ def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) ->
         assert [who for _, who in came] == ([[], [], []] if is_refused else by)
         said, log, *_ = page
         assert bool(said) == is_refused
-        assert [verb for verb, _, _ in log] == ([] if is_refused else [name])
+        assert [verb for verb, _, _ in log] == ([] if is_refused else [operation.name])
         world.campaign.refresh_from_db()
 
 
-@pytest.mark.parametrize("name", [*ALL, *LONG_OPERATIONS])
-def test_the_faces_take_the_same_arguments(name: str) -> None:
-    operation = ALL.get(name) or LONG_OPERATIONS[name]
+@pytest.mark.parametrize("operation", [*ALL, *LONG_OPERATIONS.values()], ids=lambda one: one.name)
+def test_the_faces_take_the_same_arguments(operation: Operation | LongOperation) -> None:
+    name, noun = operation.name, getattr(operation, "noun", "campaign")
     names = {argument.name for argument in operation.arguments}
-    view = VIEWS.get(name) or DATABASE_VIEWS.get(name) or LONG_VIEWS[name]
+    view = ((VIEWS | LONG_VIEWS) if noun == "campaign" else DATABASE_VIEWS)[name]
     assert view.sent().fields.keys() - {"agreed"} == names  # type: ignore[attr-defined]
     if name != "reconcile":
-        noun, verb = getattr(operation, "noun", "campaign"), getattr(operation, "verb", "") or name
+        verb = getattr(operation, "verb", "") or name
         taken = {one.name for one in load(noun).commands[verb].params}
         further = {one.name for one in getattr(operation, "command_arguments", ())}
         assert taken - {"name", "yes", "json", "quiet", "help"} == (names | further) - {"name"}
@@ -328,12 +353,12 @@ def test_the_faces_take_the_same_arguments(name: str) -> None:
 def test_a_choice_is_one_of_those_there_are(stage: Stage, face: Callable[..., object]) -> None:
     world = world_of(stage, works=False)
     before = rows_of(world.campaign)
-    face(world, "give-role", {"username": "viewer", "role": "king"})
+    face(world, OPERATIONS["give-role"], {"username": "viewer", "role": "king"})
     assert rows_of(world.campaign) == before
 
 
 def test_permissions_are_these() -> None:
-    known = [*ALL.values(), *LONG_OPERATIONS.values()]
+    known = [*ALL, *LONG_OPERATIONS.values()]
     found = {one: {each.name for each in known if each.permission == one} for one in PERMISSIONS_OF}
     assert found == PERMISSIONS_OF
     assert set().union(*found.values()) == {each.name for each in known}
@@ -346,22 +371,19 @@ def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
     stage.publish()
     world = world_of(stage)
     before = rows_of(world.campaign)
-    may = {
-        role: {name for name, one in OPERATIONS.items() if one.permission in PERMISSIONS[role]}
-        for role in ROLES
-    }
-    assert set(OPERATIONS) == may["owner"] > may["manager"] > may["viewer"] == set()
-    may["owner"] |= DATABASE_OPERATIONS.keys()
+    by_roles = [one for one in OPERATIONS.values() if not one.everywhere]
+    may = {role: [one for one in by_roles if one.permission in PERMISSIONS[role]] for role in ROLES}
+    assert len(by_roles) == len(may["owner"]) > len(may["manager"]) > len(may["viewer"]) == 0
+    may["owner"] = ALL  # whose account has the other permissions
     for role in ROLES:
-        for name in ALL:
-            given = world.filled((CASES | DATABASE_CASES)[name].given)
-            page = world.clients[role].get(f"/admin/{path_of(name)}")
-            sent = given | {"agreed": False}
-            call = world.programs[role].post(path_of(name), sent)
+        for operation in ALL:
+            sent = world.filled(case_of(operation).given) | {"agreed": False}
+            page = world.clients[role].get(f"/admin/{path_of(operation)}")
+            call = world.programs[role].post(path_of(operation), sent)
             refusals = [answer.status_code == 403 for answer in (page, call)]
-            assert refusals == [name not in may[role]] * 2, (role, name)
+            assert refusals == [operation not in may[role]] * 2, (role, operation.name)
             said = [] if refusals[1] else call.json().get("sentences") or [call.json()["detail"]]
-            assert all(sentence.endswith(".") for sentence in said), name
+            assert all(sentence.endswith(".") for sentence in said), operation.name
     # To preview changes nothing.
     assert rows_of(world.campaign) == before
 

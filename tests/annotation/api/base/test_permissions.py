@@ -10,7 +10,6 @@ from annotation.models import (
     Assignment,
     Campaign,
     Control,
-    ControlCandidate,
     ExpertLabel,
     Pilot,
     Triplet,
@@ -54,9 +53,6 @@ def filled(path: str, campaign: Campaign) -> str:
         "control": lambda: campaign.controls.all()[0].pk,
         "pool control": lambda: (
             Control.objects.create(kind="positive", key="of the pool", **texts).pk
-        ),
-        "control-candidate": lambda: (
-            ControlCandidate.objects.create(triplet=campaign.triplets.get()).pk
         ),
         "pair": lambda: QaPair.objects.all()[0].pk,
         "import": lambda: import_job().pk,
@@ -193,7 +189,7 @@ def shape(path: str) -> str:
     parts = path.removeprefix("/api/v1/").split("/")
     rows = {"campaigns", "sources", "indexes", "models", "hits", "assignments", "workers",
             "triplets", "expert-labels", "releases", "builds", "tokens", "pairs", "controls",
-            "control-candidates", "pilots", "instructions", "charts", "webhooks",
+            "pilots", "instructions", "charts", "webhooks",
             "events", "deliveries"}  # fmt: skip
     shown = [
         "{}"

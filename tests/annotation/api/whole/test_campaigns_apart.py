@@ -25,10 +25,6 @@ def control_of(campaign: Campaign) -> int:
     return int(campaign.controls.get().pk)
 
 
-def candidate_of(campaign: Campaign) -> int:
-    return ControlCandidate.objects.get(triplet__campaign=campaign).pk
-
-
 def worker_of(campaign: Campaign) -> str:
     return f"{campaign.name}-worker-0"
 
@@ -46,11 +42,12 @@ READ: Mapping[str, Row] = {
     "workers/{}/exclusion-impact": worker_of,
     "instructions/{}": lambda campaign: campaign.instructions.latest("version").version,
 }
-WRITTEN: Mapping[str, tuple[Row, object]] = {
-    "controls/{}/replace": (control_of, TEXTS),
-    "controls/{}/retire": (control_of, {}),
-    "control-candidates/{}/confirm": (candidate_of, TEXTS),
-    "control-candidates/{}/dismiss": (candidate_of, {}),
+# An operation and its argument that names a row of a campaign.
+WRITTEN: Mapping[str, tuple[str, Row, Mapping[str, str]]] = {
+    "replace-control": ("control", control_of, TEXTS),
+    "retire-control": ("control", control_of, {}),
+    "confirm-control": ("triplet", triplet_of, TEXTS),
+    "dismiss-control": ("triplet", triplet_of, {}),
 }
 LISTS = (
     "triplets", "labels", "hits", "assignments", "controls", "control-candidates", "roles",
@@ -107,19 +104,15 @@ def test_it_is_there_under_its_own_name(other: Campaign) -> None:
 
 
 def test_a_row_of_another_campaign_is_not_changed(other: Campaign, reader: Program) -> None:
-    for path, (row, sent) in WRITTEN.items():
-        answer = reader.post(f"campaigns/faq/{path.format(row(other))}", sent, key=path)
+    root = Program(User.objects.create_superuser("root"))
+    for name, (argument, row, texts) in WRITTEN.items():
+        sent = {**texts, argument: row(other), "agreed": True}
+        path = f"campaigns/faq/operations/{name}"
         # A person who may not confirm for all campaigns is told so before the row is looked for.
-        assert is_problem(answer, 403 if path.endswith("confirm") else 404), path
+        assert is_problem(reader.post(path, sent, key=name), 403 if "confirm" in name else 422)
+        assert is_problem(root.post(path, sent, key=name), 422), name
         assert other.controls.get().retired_at is None
         assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"
-
-
-def test_nobody_confirms_a_candidate_under_another_name(other: Campaign) -> None:
-    root = Program(User.objects.create_superuser("root"))
-    path = f"campaigns/faq/control-candidates/{candidate_of(other)}/confirm"
-    assert is_problem(root.post(path, TEXTS, key="one"), 404)
-    assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"
 
 
 def test_nobody_labels_a_triplet_under_another_name(other: Campaign, reader: Program) -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, Role
+from annotation.models import AuditEntry, Campaign, Control, Role
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
 from tests.annotation.api.people import Program, is_problem
@@ -48,34 +48,6 @@ def test_a_campaigns_control_is_its_own(root: Program, campaign: Campaign) -> No
     (row,) = root.get("campaigns/faq/controls").json()["results"]
     assert (row["id"], row["kind"], row["rate"]) == (control.pk, "negative", None)
     assert is_problem(root.get(f"controls/{control.pk}"), 404)
-    sent = {"query": "who", "question": "what else", "answer": "Nobody."}
-    answer = root.post(f"campaigns/faq/controls/{control.pk}/replace", sent, key="one")
-    assert answer.headers["Location"] == f"/api/v1/campaigns/faq/controls/{answer.json()['id']}"
-    assert AuditEntry.objects.latest("pk").campaign == campaign
-
-
-def test_a_control_candidate_is_confirmed_or_dismissed_once(
-    root: Program, campaign: Campaign
-) -> None:
-    triplet = campaign.triplets.get()
-    found = ControlCandidate.objects.create(triplet=triplet)
-    (row,) = root.get("campaigns/faq/control-candidates?state=open").json()["results"]
-    assert (row["triplet"], row["question"]) == (triplet.pk, "question")
-    path = f"campaigns/faq/control-candidates/{found.pk}"
-    made = root.post(f"{path}/confirm", TEXTS, key="one")
-    assert (made.status_code, made.json()["kind"]) == (201, "positive")
-    assert last() == ("confirm-control", "api", "root")
-    assert is_problem(root.post(f"{path}/dismiss"), 422)
-    found.refresh_from_db()
-    assert found.control is not None
-    assert found.control.pk == made.json()["id"]
-
-
-def test_a_dismissed_candidate_says_by_whom(root: Program, campaign: Campaign) -> None:
-    found = ControlCandidate.objects.create(triplet=campaign.triplets.get())
-    report = root.post(f"campaigns/faq/control-candidates/{found.pk}/dismiss").json()
-    assert (report["state"], report["decided_by"]) == ("dismissed", "root")
-    assert last() == ("dismiss-control", "api", "root")
 
 
 def test_instructions_are_saved_on_the_version_that_was_read(

@@ -54,11 +54,9 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/assignments/": "assignment_list assignment_read",
     "admin/campaigns/<slug:name>/controls/": "campaign_control_list campaign_control_rates",
     "admin/campaigns/<slug:name>/controls/<int:pk>": "campaign_control_read "
-    "campaign_control_replace campaign_control_retire",
+    "campaign_replace_control campaign_retire_control",
     "admin/campaigns/<slug:name>/control-candidates/": "campaign_control_candidates "
-    "control_candidate_list",
-    "admin/campaigns/<slug:name>/control-candidates/<int:pk>": "control_candidate_confirm "
-    "control_candidate_dismiss",
+    "control_candidate_list campaign_confirm_control campaign_dismiss_control",
     "admin/campaigns/<slug:name>/dry-run": "campaign_dry_run dry_run_list",
     "admin/events/": "event_list",
     "admin/events/<int:pk>": "event_read",

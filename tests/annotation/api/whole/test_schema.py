@@ -77,7 +77,6 @@ def rows_of(path: str, campaign: Campaign) -> dict[str, Any]:
         "builds": 1,
         "pairs": first(QaPair),
         "controls": first(Control, campaign=campaign if "{name}" in path else None),
-        "control-candidates": first(ControlCandidate),
     }
     rows: dict[str, Any] = {"name": campaign.name, "number": 1, "version": 1, "source": "faq"}
     rows["key"] = "votes" if "/charts/" in path else "none"

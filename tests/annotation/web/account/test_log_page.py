@@ -207,12 +207,12 @@ def literal_verbs() -> set[str]:
 def test_every_verb_that_is_written_down_is_offered(root: Client) -> None:
     offered = set(root.get(LOG).context["verbs"])
     written = literal_verbs()
-    assert {"label", "import pairs", "confirm-control"} <= written
+    assert {"label", "import pairs", "import-controls"} <= written
     assert written <= offered
     assert {"withdraw-pairs", "give-role", "delete-token", "exclude", "retrieve"} <= offered
 
 
-@pytest.mark.parametrize("verb", ["import pairs", "confirm-control"])
+@pytest.mark.parametrize("verb", ["import pairs", "import-controls"])
 def test_a_verb_of_two_words_is_found_too(campaign: Campaign, root: Client, verb: str) -> None:
     record(by_command(), verb, campaign=campaign)
     record(by_command(), "import", campaign=campaign)

@@ -19,6 +19,7 @@ from annotation.models import (
 )
 from annotation.pipeline.controls.candidates import find_candidates
 from annotation.protocol.labels.label_error import wilson_interval
+from retrieval.models import QaPair
 from tests.annotation.web.base.readers import plays, root, with_permission
 from tests.exports.support.campaigns import make_campaign
 
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.django_db
 POOL = "/admin/controls/"
 OPERATIONS = "/admin/operations/"
 PAGE = "/admin/campaigns/demo/controls/"
+OWN_OPERATIONS = "/admin/campaigns/demo/operations/"
 TEXTS = {"query": "how old is ada", "question": "the age of ada", "answer": "Ten."}
 HOSTILE = "<script>alert(1)</script>\"'{{ 7|add:7 }}"
 
@@ -160,22 +162,24 @@ def test_other_words_make_a_new_control_and_retire_the_old_one(
     old = positive()
     page = editor.get(f"{POOL}{old.pk}").content.decode()
     assert f"{OPERATIONS}retire-control?control={old.pk}" in page
+    assert f"{OPERATIONS}replace-control?control={old.pk}" in page
+    form = editor.get(f"{OPERATIONS}replace-control?control={old.pk}").content.decode()
+    assert "CONTROL</textarea>" in form
     sent = {**TEXTS, "control": old.pk, "agreed": "yes"}
-    assert f'action="{OPERATIONS}replace-control"' in page
     assert editor.post(f"{OPERATIONS}replace-control", sent)["Location"] == POOL
     old.refresh_from_db()
     assert (old.query, old.retired_at is None) == ("CONTROL", False)
     assert Control.objects.filter(query=TEXTS["query"], retired_at=None).exists()
     retired = root().get(POOL, {"show": "retired"}).context["lines"]
     assert [line.control for line in retired] == [old]
-    assert 'name="query"' not in editor.get(f"{POOL}{old.pk}").content.decode()
+    assert OPERATIONS not in editor.get(f"{POOL}{old.pk}").content.decode()
 
 
 def test_a_manager_changes_the_campaign_s_controls_but_not_the_pool(campaign: Campaign) -> None:
     many()
     manager = plays("manager", campaign)
-    own = f"{PAGE}{negative().pk}"
-    assert manager.post(own, TEXTS)["Location"] == PAGE
+    sent = {**TEXTS, "control": negative().pk, "agreed": "yes"}
+    assert manager.post(f"{OWN_OPERATIONS}replace-control", sent)["Location"] == PAGE
     assert campaign.controls.filter(key="demo.1", query=TEXTS["query"]).exists()
     assert AuditEntry.objects.get().campaign == campaign
     for name in ("add", "replace", "retire"):
@@ -191,10 +195,7 @@ def test_viewers_look_and_change_nothing(campaign: Campaign, role: str) -> None:
     for page in (f"{POOL}{positive().pk}", f"{PAGE}{negative().pk}"):
         response = viewer.get(page)
         assert response.status_code == 200
-        assert 'name="retire"' not in response.content.decode()
-    for form in (TEXTS, {"retire": "yes"}):
-        assert viewer.post(f"{PAGE}{negative().pk}", form).status_code == 403
-    assert viewer.get(f"{OPERATIONS}add-control").status_code == 403
+        assert "retire-control" not in response.content.decode()
     assert viewer.post(f"{PAGE[:-9]}control-candidates/").status_code == 403
     assert not Control.objects.exclude(retired_at=None).exists()
     assert not AuditEntry.objects.exists()
@@ -204,7 +205,10 @@ def test_one_campaign_does_not_reach_another_s_controls(campaign: Campaign) -> N
     other = make_campaign(name="other")
     foreign = other.controls.get()
     owner = plays("owner", campaign)
-    assert owner.post(f"{PAGE}{foreign.pk}", TEXTS).status_code == 404
+    assert owner.get(f"{PAGE}{foreign.pk}").status_code == 404
+    for number in (foreign.pk, "x", 10**30):
+        form = owner.get(f"{OWN_OPERATIONS}replace-control?control={number}")
+        assert (form.status_code, foreign.query in form.content.decode()) == (200, False)
     assert owner.get(f"{POOL}{foreign.pk}").status_code == 404
     # What holds a control of the pool elsewhere is not told, either.
     shared = root().get(f"{POOL}{positive().pk}").context["hits"]
@@ -231,35 +235,38 @@ def make_candidate(campaign: Campaign) -> ControlCandidate:
     return ControlCandidate.objects.create(triplet=triplet)
 
 
-def decide(campaign: Campaign, client: Client, form: dict[str, str]) -> Any:
-    pk = ControlCandidate.objects.get().pk
-    return client.post(f"/admin/campaigns/demo/control-candidates/{pk}", form)
+def decide(client: Client, operation: str, **texts: str) -> Any:
+    sent = {**texts, "triplet": ControlCandidate.objects.get().triplet_id, "agreed": "yes"}
+    return client.post(f"{OWN_OPERATIONS}{operation}", sent)
 
 
 def test_a_control_candidate_is_confirmed_with_the_words_of_a_person(campaign: Campaign) -> None:
     found = make_candidate(campaign)
+    QaPair.objects.update(license="CC0")
     client = root()
-    page = client.get(f"/admin/campaigns/demo/control-candidates/{found.pk}").content.decode()
-    assert "What about moon" in page
-    assert decide(campaign, client, TEXTS)["Location"] == PAGE
+    link = f"{OWN_OPERATIONS}confirm-control?triplet={found.triplet_id}"
+    assert link in client.get(PAGE).content.decode()
+    assert "What about moon" in client.get(link).content.decode()
+    sent = {**TEXTS, "triplet": found.triplet_id}
+    preview = client.post(f"{OWN_OPERATIONS}confirm-control", sent).context["sentences"]
+    assert preview[0] == "2 of 2 votes are Yes. The pair is from tests, under CC0."
+    assert decide(client, "confirm-control", **TEXTS)["Location"] == PAGE
     control = Control.objects.get(query=TEXTS["query"])
     found.refresh_from_db()
     assert (found.state, found.control, found.decided_by) == ("confirmed", control, "root")
     entry = AuditEntry.objects.get()
-    assert (entry.verb, entry.campaign, entry.details["triplet"]) == (
-        "confirm-control", campaign, found.triplet_id,
-    )  # fmt: skip
-    assert decide(campaign, client, TEXTS | {"query": "other"}).status_code == 422
+    assert (entry.subject, entry.details) == (str(found.triplet_id), {**TEXTS, "new": control.pk})
 
 
 def test_a_manager_dismisses_a_candidate_but_confirms_none(campaign: Campaign) -> None:
     make_candidate(campaign)
     manager = plays("manager", campaign)
-    assert decide(campaign, manager, TEXTS).status_code == 403
+    assert "confirm-control" not in manager.get(PAGE).content.decode()
+    assert decide(manager, "confirm-control", **TEXTS).status_code == 403
     assert ControlCandidate.objects.get().state == "open"
-    assert decide(campaign, manager, {"dismiss": "yes"}).status_code == 302
-    assert ControlCandidate.objects.get().state == "dismissed"
-    assert [entry.verb for entry in AuditEntry.objects.all()] == ["dismiss-control"]
+    assert decide(manager, "dismiss-control").status_code == 302
+    found = ControlCandidate.objects.get()
+    assert (found.state, found.decided_by) == ("dismissed", "manager-of-demo")
     assert not Control.objects.filter(query=TEXTS["query"]).exists()
 
 
@@ -267,8 +274,7 @@ def test_a_manager_dismisses_a_candidate_but_confirms_none(campaign: Campaign) -
 def test_whoever_may_not_change_controls_decides_nothing(campaign: Campaign, role: str) -> None:
     make_candidate(campaign)
     client = plays(role, campaign)
-    for form in (TEXTS, {"dismiss": "yes"}):
-        assert decide(campaign, client, form).status_code == 403
+    assert decide(client, "dismiss-control").status_code == 403
     assert ControlCandidate.objects.get().state == "open"
     assert client.get(PAGE).context["control_candidates"] == [ControlCandidate.objects.get()]
 
@@ -279,10 +285,13 @@ def test_hostile_texts_stay_texts(campaign: Campaign, editor: Client) -> None:
     triplet.candidate.pair.license = triplet.candidate.pair.question = HOSTILE
     triplet.candidate.pair.save()
     client = root()
-    pk, kinds = ControlCandidate.objects.get().pk, Control.objects.order_by("kind")
+    kinds = Control.objects.order_by("kind")
     own, shared = kinds[0].pk, kinds[1].pk
     pages = [POOL, f"{POOL}?q={HOSTILE}", f"{POOL}{shared}", PAGE, f"{PAGE}{own}"]
-    for page in [*pages, f"/admin/campaigns/demo/control-candidates/{pk}"]:
+    confirm = f"{OWN_OPERATIONS}confirm-control?triplet={triplet.pk}"
+    preview = f"{confirm}&query=a&question=b&answer=c"
+    replace = f"{OWN_OPERATIONS}replace-control?control={own}"
+    for page in [*pages, confirm, preview, replace]:
         response = client.get(page)
         assert response.status_code == 200
         assert "<script>alert" not in response.content.decode()

@@ -98,16 +98,13 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("view", 404), NO, """
         admin/pilots/<slug:name>/
+        admin/campaigns/<slug:name>/controls/<int:pk>
     """),
     (site("view", 404), site("view", 404), """
-        admin/campaigns/<slug:name>/controls/<int:pk>
         admin/operations/<slug:operation>
     """),
     (NO, site("manage", 302), """
         admin/campaigns/<slug:name>/control-candidates/
-    """),
-    (site("manage", 404), site("manage", 404), """
-        admin/campaigns/<slug:name>/control-candidates/<int:pk>
     """),
     (site("manage", 200), site("manage", 422), """
         admin/campaigns/<slug:name>/dry-run

@@ -114,6 +114,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (api("view", 405), api("root", 400), """
         api/v1/controls/import
+        api/v1/campaigns/<slug:name>/operations/confirm-control
         api/v1/campaigns/<slug:name>/jobs/pool-depth
     """),
     (api("manage", 200), api("view", 405), """
@@ -124,14 +125,6 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (api("view", 200), api("manage", 400), """
         api/v1/campaigns/<slug:name>/instructions
-    """),
-    (api("view", 405), api("manage", 404), """
-        api/v1/campaigns/<slug:name>/controls/<int:pk>/replace
-        api/v1/campaigns/<slug:name>/controls/<int:pk>/retire
-        api/v1/campaigns/<slug:name>/control-candidates/<int:pk>/dismiss
-    """),
-    (api("view", 405), api("root", 404), """
-        api/v1/campaigns/<slug:name>/control-candidates/<int:pk>/confirm
     """),
     (api("view", 405), api("view", 400), """
         api/v1/campaigns/<slug:name>/jobs/snapshot
@@ -160,6 +153,9 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/operations/reject
         api/v1/campaigns/<slug:name>/operations/bonus
         api/v1/campaigns/<slug:name>/operations/cancel-bonus
+        api/v1/campaigns/<slug:name>/operations/replace-control
+        api/v1/campaigns/<slug:name>/operations/retire-control
+        api/v1/campaigns/<slug:name>/operations/dismiss-control
     """),
     (api("view", 405), api("own", 400), """
         api/v1/campaigns/<slug:name>/operations/budget

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -39,10 +39,11 @@ def of_the_world(world: World) -> Iterator[str]:
     report = {
         "worker": world.work.worker.worker_id, "assignment": world.work.crowd_id, "days": 7,
         "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
-        "username": "bob", "role": "viewer",
+        "username": "bob", "role": "viewer", "control": ids["campaign controls"],
+        "triplet": ids["control-candidates"], "query": "one", "question": "two", "answer": "three",
     }  # fmt: skip
     yield from (
-        f"{own}/charts/kappa.csv", f"{own}/control-candidates/{ids['control-candidates']}",
+        f"{own}/charts/kappa.csv",
         f"{own}/controls/{ids['campaign controls']}", f"{own}/triplets/{ids['triplets']}",
         f"{own}/milestones", f"{own}/publish", "/admin/campaigns/next/publish?first=2",
         "/admin/pilots/answers/", f"/admin/database/imports/{ids['imports']}",
@@ -73,6 +74,8 @@ def reader(name: str, world: World) -> Client:
         client.force_login(User.objects.create_superuser("root"))
     else:
         user = User.objects.create_user("bob", is_staff=True)
+        of_accounts = ("change_control", "add_campaign")
+        user.user_permissions.set(Permission.objects.filter(codename__in=of_accounts))
         for campaign in (world.campaign, world.begun):
             Role.objects.create(user=user, campaign=campaign, name="owner")
         client.force_login(user)
