@@ -43,7 +43,9 @@ Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 
 
 def add(operation: Operation) -> None:
-    campaign_verb(operation.name, panel=PANEL)(verb_of(operation))
+    campaign_verb(operation.name, panel=STUDIES if operation.is_study else PANEL)(
+        verb_of(operation)
+    )
 
 
 def verb_of(operation: Operation) -> Callable[..., Result]:

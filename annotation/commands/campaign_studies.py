@@ -1,71 +1,16 @@
-"""`quorum campaign`: studies of a campaign, and a dry run of it."""
+"""`quorum campaign`: what studies of a campaign have found."""
 
-from typing import Annotated
-
-import typer
-
-from annotation.access.audit_log import by_command
 from annotation.analytics.quality.pilot_report import Condition, pilot_report
-from annotation.commands.campaign_noun import (
-    STUDIES,
-    Budget,
-    Seed,
-    campaign_verb,
-    worded,
-)
+from annotation.commands.campaign_noun import STUDIES, campaign_verb, worded
 from annotation.models import Campaign
-from annotation.operations.pilots import make_pilot
-from annotation.pipeline.ledger.dollars import cents_of
-from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
+from annotation.pipeline.setup.create_pilot import pilot_of
 from annotation.pipeline.setup.pool_depth import depth_report
-from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
 from core.command import Result
 from core.errors import UserError
 from core.output import Facts, Rendered
-
-
-@campaign_verb("pilot", panel=STUDIES)
-def pilot(
-    campaign: Campaign,
-    triplets: Annotated[int, typer.Option(metavar="N", help="Triplets to judge.")] = TRIPLETS,
-    seed: Seed = 0,
-    pilot_name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            metavar="PILOT",
-            help="Name of the pilot; without it, NAME-pilot. Its campaigns are PILOT-with and "
-            "PILOT-without.",
-        ),
-    ] = None,
-    budget: Budget = None,
-) -> Result:
-    """Create two campaigns over the same triplets: with the answer, and without it.
-
-    The budget is the maximum cost of each.
-    """
-    made = make_pilot(
-        by_command(),
-        campaign,
-        pilot_name or f"{campaign}-pilot",
-        triplets=triplets,
-        seed=seed,
-        budget_cents=None if budget is None else cents_of(budget),
-    )
-    costs = estimate_cost(triplets, made.shown.policy)
-    return {
-        "pilot": made.name,
-        "source": campaign.name,
-        "conditions": [condition.name for condition in (made.shown, made.hidden)],
-        "triplets": triplets,
-        "seed": seed,
-        "hits_per_condition": costs.hits,
-        "cents_min_per_condition": costs.cents_min,
-        "cents_max_per_condition": costs.cents_max,
-    }
 
 
 @campaign_verb("pilot-report", panel=STUDIES)

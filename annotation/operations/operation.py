@@ -75,6 +75,7 @@ class Described:
     spends: bool = field(default=False, kw_only=True)  # money, or may from now on
     irreversible: bool = field(default=False, kw_only=True)
     harms: bool = field(default=False, kw_only=True)  # somebody
+    is_study: bool = field(default=False, kw_only=True)  # creates campaigns beside this one
     subject: str = field(default="", kw_only=True)  # the argument that names to whom it is done
     # Of its page: before the campaign's name or the subject, and on its button; else its name.
     title: str = field(default="", kw_only=True)
@@ -185,7 +186,6 @@ class LongOperation(Described):
     # The audit log gets an entry, and the campaign's figures are counted again afterwards.
     logged: bool = True
     has_command: bool = True
-    is_study: bool = False
     # What a command prints, and its error where `stopped_by` says that some of it is left to do.
     report: Callable[[Campaign, Result], Result] = lambda campaign, result: result
     stopped: str = ""  # formatted with the campaign and the result

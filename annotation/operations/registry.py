@@ -10,6 +10,7 @@ from annotation.operations.campaign import (
     dry_run,
     lifecycle,
     pause_resume,
+    pilots,
     pool_depth,
     retry,
     roles,
@@ -29,6 +30,7 @@ OPERATIONS: Mapping[str, Operation] = {
         assignments,
         roles,
         controls,
+        pilots,
     )
     for operation in module.OPERATIONS
 }

@@ -1,4 +1,4 @@
-"""The paper's pilot: drawn and made, and what it says of the answer."""
+"""The paper's pilots, and what each says of the answer."""
 
 from typing import Any
 
@@ -9,21 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.access.audit_log import by_api
-from annotation.access.roles import CREATE, visible_campaigns
+from annotation.access.roles import visible_campaigns
 from annotation.analytics.quality.pilot_report import Condition, PilotReport, pilot_report
-from annotation.api.base.access import campaign_of, require, user_of
-from annotation.api.base.idempotency import Done, check_key, once
 from annotation.models import Pilot
-from annotation.operations.pilots import make_pilot, preview_pilot
-from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS, pilots
-from core.rest.fields import Flag, Text, Whole
-from core.rest.openapi import key_header, operation
+from annotation.pipeline.setup.create_pilot import pilots
+from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
-from core.rest.parsing import body
 
 TAG = "pilots"
-LARGEST_SEED = 2**31
 
 
 class PilotRow(serializers.Serializer[Any]):
@@ -31,19 +24,6 @@ class PilotRow(serializers.Serializer[Any]):
     shown = serializers.CharField(source="shown.name", help_text="the condition with the answer")
     hidden = serializers.CharField(source="hidden.name", help_text="the condition without it")
     created_at = serializers.DateTimeField()
-
-
-class NewPilot(serializers.Serializer[dict[str, Any]]):
-    source = Text(max_length=60, help_text="the campaign to draw triplets from")  # type: ignore[assignment]
-    name = serializers.RegexField(rf"^{NAME.pattern}\Z", max_length=50)
-    triplets = Whole(min_value=1, max_value=MOST_TRIPLETS, default=TRIPLETS)
-    seed = Whole(min_value=0, max_value=LARGEST_SEED, default=0)
-    agreed = Flag(help_text="false: only preview the pilot; true: create it")
-
-
-class PilotPreview(serializers.Serializer[dict[str, Any]]):
-    agreed = serializers.BooleanField()
-    sentences = serializers.ListField(child=serializers.CharField())
 
 
 class ConditionRow(serializers.Serializer[Condition]):
@@ -105,10 +85,6 @@ ROW = {
     "hidden": "answers-without",
     "created_at": "2026-11-22T10:00:00Z",
 }
-PREVIEW = {
-    "agreed": False,
-    "sentences": ["Each condition takes 40 HITs, about 89 assignments."],
-}
 CONDITION = {
     "campaign": "answers-with",
     "triplets": 200,
@@ -158,36 +134,6 @@ class Pilots(APIView):
     )
     def get(self, request: Request) -> Response:
         return page(self, visible_pilots(request), PilotRow, pages=NewestPages)
-
-    @operation(
-        "pilot_create",
-        "Create a pilot: the same triplets with and without the answer",
-        tag=TAG,
-        description="Send `agreed: false` first to preview the effect and the cost. You own "
-        f"both conditions, and each has its own budget. Requires the permission `{CREATE}`.",
-        request=NewPilot,
-        sent={"source": "faq", "name": "answers", "triplets": 200, "seed": 0, "agreed": False},
-        answers={200: PilotPreview, 201: PilotRow},
-        examples={200: PREVIEW, 201: ROW},
-        refusals=[404, 409, 422],
-        parameters=[key_header(required=False)],
-    )
-    def post(self, request: Request) -> Response:
-        require(request, CREATE)
-        wanted = body(request, NewPilot)
-        source, name = campaign_of(request, wanted["source"]), wanted["name"]
-        triplets, seed = wanted["triplets"], wanted["seed"]
-        if not wanted["agreed"]:
-            check_key(request)
-            sentences = preview_pilot(source, name, triplets=triplets)
-            return Response({"agreed": False, "sentences": sentences})
-
-        def execute() -> Done:
-            by = by_api(user_of(request))
-            pilot = make_pilot(by, source, name, triplets=triplets, seed=seed)
-            return Done(201, PilotRow(pilot).data, f"/api/v1/pilots/{pilot}")
-
-        return once(request, execute)
 
 
 class OnePilot(APIView):

@@ -115,6 +115,7 @@ OPERATIONS = (
         preview=_preview,
         example=("Campaign faq-depth is created for ranks 31 to 60 of 100 queries of faq.",),
         order=_order,
+        everywhere=True,
         is_study=True,
     ),
 )

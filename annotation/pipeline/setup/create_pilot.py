@@ -23,10 +23,16 @@ MOST_TRIPLETS = 5_000  # a person has to label each of them
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 
 
+@transaction.atomic
 def create_pilot(source: Campaign, name: str, *, triplets: int = TRIPLETS, seed: int) -> Pilot:
+    """Two campaigns, NAME-with and NAME-without, of the source's policy and instructions."""
     drawn = draw_pilot(source, name, triplets=triplets, seed=seed)
-    with transaction.atomic():
-        return save_pilot(source, name, drawn, seed=seed)
+    with_answer, without = condition_names(name)
+    return Pilot.objects.create(
+        name=name,
+        shown=_condition(source, with_answer, drawn, seed, show_answer=True),
+        hidden=_condition(source, without, drawn, seed, show_answer=False),
+    )
 
 
 def draw_pilot(source: Campaign, name: str, *, triplets: int, seed: int) -> list[Candidate]:
@@ -34,16 +40,6 @@ def draw_pilot(source: Campaign, name: str, *, triplets: int, seed: int) -> list
     _check_names(name, seed)
     _check_source(source, triplets)
     return draw_candidates(source.query_set, triplets, seed)
-
-
-def save_pilot(source: Campaign, name: str, drawn: list[Candidate], *, seed: int) -> Pilot:
-    """Two campaigns, NAME-with and NAME-without, of the source's policy and instructions."""
-    with_answer, without = condition_names(name)
-    return Pilot.objects.create(
-        name=name,
-        shown=_condition(source, with_answer, drawn, seed, show_answer=True),
-        hidden=_condition(source, without, drawn, seed, show_answer=False),
-    )
 
 
 def condition_names(name: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ OTHER_VERBS = (
     "delete-role", "delete-token", "disable-webhook", "enable-webhook",
     "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
-    "pilot", "pool-depth", "prune vectors", "register model",
+    "prune vectors", "register model",
     "resend", "revoke-invitation", "reset-password", "rotate-secret",
     "unlock", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip

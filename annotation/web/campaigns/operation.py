@@ -208,10 +208,12 @@ def _done(operation: Operation, campaign: Campaign | None) -> str:
 
 
 def _back(operation: Chosen, campaign: Campaign | None, form: OperationForm) -> str:
-    """To the worker whom it is about or a page of its own, else to the campaign."""
+    """To the worker whom it is about or a list of what it changes, else to the campaign."""
     if campaign is None:
         assert isinstance(operation, Operation)
         return reverse(PAGES[operation.noun])
+    if operation.name == "pilot":
+        return reverse("pilots")
     if operation.subject in CAMPAIGN_PAGES:
         return reverse(CAMPAIGN_PAGES[operation.subject], args=[campaign.name])
     subject = _subject(operation, form)
@@ -258,11 +260,12 @@ def _values(operation: Chosen, form: OperationForm) -> list[tuple[str, str]]:
     values = []
     for argument in operation.arguments:
         value = form.cleaned_data[argument.name]
+        if argument.optional and not value:
+            continue
         shown = ", ".join(value) if isinstance(value, list) else str(value)
         if argument.kind == "dollars":
             shown = dollars(cents_of(shown))
-        if value or not argument.optional:
-            values.append((argument.label, shown))
+        values.append((argument.label, shown))
     return values
 
 

@@ -27,7 +27,6 @@ READERS = OF_THE_CAMPAIGN - {"staff"}  # staff reads campaigns, and downloads no
 # Of no campaign; each permission can be given to an account, too.
 ELSEWHERE = {
     "campaigns": "annotation.add_campaign",
-    "pilots": "annotation.add_campaign",
     "controls/import": "annotation.change_control",
     "jobs/import": "retrieval.add_qapair",
     "jobs/index": "retrieval.add_indexversion",

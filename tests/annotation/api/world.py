@@ -12,7 +12,6 @@ from django.test import override_settings
 from django.utils import timezone
 from knox.models import AuthToken
 
-from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.snapshots import take
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import (
@@ -26,10 +25,10 @@ from annotation.models import (
     Role,
     Triplet,
 )
-from annotation.operations.pilots import make_pilot
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.setup.create_pilot import create_pilot
 from exports.building.options import Options
 from exports.models import Release
 from retrieval.corpus.uploads import new_folder
@@ -85,15 +84,11 @@ def make_world(stage: Stage, folder: Path) -> World:
     with override_settings(MODELS_DIR=folder / "models"):
         register(trained(campaign.name))
     User.objects.create_user("cleo")
-    make_pilot(_by(User.objects.create_user("dan")), campaign, "answers", triplets=4, seed=0)
+    create_pilot(campaign, "answers", triplets=4, seed=0)
     take(campaign)
     sent = delivered()
     made |= {"events": sent.event_id, "webhooks": sent.webhook_id or 0, "deliveries": sent.pk}
     return World(campaign, begun, work, rejected, waiting, made)
-
-
-def _by(user: User) -> Any:
-    return type(by_command())(user, user.get_username(), by_command().via)
 
 
 def _judged(stage: Stage) -> tuple[Assignment, Assignment]:

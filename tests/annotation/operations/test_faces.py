@@ -81,6 +81,7 @@ LAST_OWNER = {"username": "owner"}
 TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten."}
 OWN_CONTROL, POOL_CONTROL = {"control": "{own control}"}, {"control": "{pool control}"}
 CANDIDATE, DISMISSED = {"triplet": "{candidate}"}, ("dismiss-control", {"triplet": "{candidate}"})
+PILOT = {"pilot": "answers", "triplets": 4, "seed": 1, "budget": "20"}
 CASES = {
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
@@ -103,6 +104,7 @@ CASES = {
     "retire-control": Case(OWN_CONTROL, POOL_CONTROL),
     "confirm-control": Case(CANDIDATE | TEXTS, CANDIDATE | TEXTS, impossible_after=(DISMISSED,)),
     "dismiss-control": Case(CANDIDATE, {"triplet": 1_000_000}),
+    "pilot": Case(PILOT, PILOT | {"triplets": 26}),  # of 25 candidates
 }
 
 
@@ -151,7 +153,7 @@ PERMISSIONS_OF = {
     },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
-    CREATE: {"pool-depth"},
+    CREATE: {"pilot", "pool-depth"},
     BUILD: {"create-corpus", "add-source", "remove-source"},
     WITHDRAW: {"withdraw-pairs", "restore-pairs"},
 }  # fmt: skip
@@ -272,6 +274,7 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(CorpusSource.objects.values_list("corpus__name", "source")),
         QaPair.objects.filter(withdrawn_at=None).count(),
         sorted(Control.objects.filter(retired_at=None).values_list("query")),
+        sorted(account_of(condition).budget_cents for condition in Campaign.objects.all()),
         sorted(ControlCandidate.objects.values_list("state")),
     )
 

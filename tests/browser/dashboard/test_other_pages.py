@@ -170,9 +170,10 @@ def test_campaigns_controls_and_pilots(root: Eye, small_database: None, tmp_path
     root.open(control, "/admin/controls/import", "/campaigns/faq/releases")
     page = root.page
     page.goto(f"{root.url}/admin/pilots/")
+    page.get_by_role("link", name="faq", exact=True).click()
     page.get_by_label("Name of the pilot").fill("third")
     page.locator("[name=triplets]").fill("5")
-    page.get_by_role("button", name="Show the cost").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Create both campaigns").wait_for()
     root.look("the price of a pilot")
     page.goto(f"{root.url}{control}")

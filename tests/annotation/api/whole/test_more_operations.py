@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign, Control, Role
+from annotation.models import AuditEntry, Campaign, Control
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
 from tests.annotation.api.people import Program, is_problem
@@ -80,23 +80,13 @@ def test_the_pairs_of_a_source_come_in_the_order_of_its_ids(root: Program) -> No
     assert found == ["a", "b", "c/1", "d 2"]
 
 
-def test_a_pilot_is_priced_then_made_and_told(stage: Stage) -> None:
+def test_a_pilot_is_read_once_it_is_made(stage: Stage) -> None:
     root = Program(User.objects.create_superuser("root"))
-    sent = {"source": "faq", "name": "answers", "triplets": 4, "agreed": False}
-    report = root.post("pilots", sent).json()["sentences"]
-    assert report[0].startswith("4 triplets of faq are drawn and copied")
-    assert Campaign.objects.count() == 1
-    made = root.post("pilots", sent | {"agreed": True}, key="one")
-    assert (made.status_code, made.json()["shown"]) == (201, "answers-with")
-    read = root.get(made.headers["Location"]).json()
+    sent = {"pilot": "answers", "triplets": 4, "agreed": True}
+    root.post("campaigns/faq/operations/pilot", sent, key="one")
+    read = root.get("pilots/answers").json()
     assert [condition["triplets"] for condition in read["conditions"]] == [4, 4]
     assert (read["source"], read["gold"], read["comparison"]) == ("faq", 0, None)
-    owners = Role.objects.filter(user__username="root", name="owner")
-    assert {role.campaign.name for role in owners if role.campaign} == {
-        "answers-with",
-        "answers-without",
-    }
-    assert last() == ("pilot", "api", "root")
 
 
 def test_the_exclusion_impact_is_what_the_operation_previews(

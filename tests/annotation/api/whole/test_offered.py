@@ -65,7 +65,7 @@ TABLE: Mapping[str, str] = {
     "admin/webhooks/<int:pk>/rotate": "webhook_rotate",
     "admin/webhooks/<int:pk>/enable": "webhook_enable",
     "admin/webhooks/<int:pk>/disable": "webhook_disable",
-    "admin/pilots/": "pilot_list pilot_create",
+    "admin/pilots/": "pilot_list campaign_pilot",
     "admin/pilots/<slug:name>/": "pilot_read",
     "admin/controls/": "control_list",
     "admin/controls/import": "control_import",

@@ -68,7 +68,6 @@ def drawn(world: World) -> int:
 
 OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_create": lambda _: {"name": "sampled"},
-    "pilot_create": lambda _: {"name": "more-answers"},
     "token_create": lambda _: {"name": "root", "password": PASSWORD},
     "campaign_budget": lambda _: {"dollars": "20000"},
     "campaign_pool_depth": lambda _: {"to": 2},

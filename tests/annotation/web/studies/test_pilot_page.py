@@ -8,12 +8,14 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from annotation.models import AuditEntry, Campaign, ExpertLabel, Pilot, Role
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.setup.create_pilot import create_pilot
 from tests.worlds.small_campaign import retrieved_campaign
 
 PILOTS = "/admin/pilots/"
 PILOT = "/admin/pilots/answers/"
-ASKED = {"source": "faq", "name": "answers", "triplets": "10", "seed": "3"}
+NEW = "/admin/campaigns/faq/operations/pilot"
+ASKED = {"pilot": "answers", "triplets": "10", "seed": "3", "budget": "20"}
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 
@@ -49,43 +51,39 @@ def text_of(response: object) -> str:
 
 def test_the_estimate_comes_first_and_then_both_campaigns(source: Campaign) -> None:
     client = creator(campaign=source)
-    said = text_of(client.post(PILOTS, ASKED))
+    assert f'href="{NEW}"' in text_of(client.get(PILOTS))
+    said = text_of(client.post(NEW, ASKED | {"budget": ""}))
     assert "10 triplets of faq are drawn and copied into two campaigns, answers-with and" in said
     assert "Each condition takes 2 HITs, about 6 assignments." in said
     assert "A condition costs $0.76 in the first round, about $1.14 with its ties and $1.90" in said
     assert not Pilot.objects.exists()
-    done = client.post(PILOTS, ASKED | {"agreed": "yes"}, follow=True)
-    assert done.redirect_chain == [(PILOT, 302)]
-    assert "Pilot answers is made: pack and publish both of its conditions." in text_of(done)
+    assert client.post(NEW, ASKED | {"agreed": "yes"})["Location"] == PILOTS
     pilot = Pilot.objects.get()
     owned = Role.objects.filter(user__username="ada", name="owner")
     assert set(owned.values_list("campaign__name", flat=True)) == {
         pilot.shown.name,
         pilot.hidden.name,
     }
-    logged = AuditEntry.objects.order_by("pk").values_list("actor", "via", "verb", "campaign__name")
-    assert list(logged) == [
-        ("ada", "page", "pilot", "answers-with"),
-        ("ada", "page", "pilot", "answers-without"),
-    ]
-    assert [row.details["budget_cents"] for row in AuditEntry.objects.all()] == [0, 0]
+    for condition in (pilot.shown, pilot.hidden):
+        assert account_of(condition).budget_cents == 2000
+    entry = AuditEntry.objects.get()
+    assert (entry.campaign, entry.details["pilot"], entry.details["conditions"]) == (
+        source, "answers", ["answers-with", "answers-without"],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"source": "other"}, "Select a valid choice"),
-        ({"name": "a b"}, "Enter a valid value"),
-        ({"name": "<b>x</b>"}, "Enter a valid value"),
-        ({"name": "a" * 51}, "at most 50"),
-        ({"triplets": "0"}, "greater than or equal to 1"),
-        ({"triplets": "5001"}, "less than or equal to 5000"),
+        ({"pilot": "a b"}, "cannot name a pilot"),
+        ({"pilot": "<b>x</b>"}, "cannot name a pilot"),
+        ({"pilot": "a" * 51}, "cannot name a pilot"),
         ({"triplets": "26"}, "26 triplets of faq cannot be drawn: it has 25 candidates"),
-        ({"seed": "x"}, "Enter a whole number"),
+        ({"budget": "much"}, "is no sum of money"),
     ],
 )
 def test_what_cannot_be_made_is_told(source: Campaign, wrong: dict[str, str], said: str) -> None:
-    response = creator(campaign=source).post(PILOTS, ASKED | wrong | {"agreed": "yes"})
+    response = creator(campaign=source).post(NEW, ASKED | wrong)
     assert response.status_code == 422
     assert said in text_of(response)
     assert "<b>x" not in text_of(response)
@@ -96,8 +94,9 @@ def test_nobody_draws_from_a_campaign_that_they_do_not_see(
     source: Campaign, tmp_path: Path
 ) -> None:
     other = retrieved_campaign(tmp_path, "other")
-    response = creator(campaign=other).post(PILOTS, ASKED | {"agreed": "yes"})
-    assert "Select a valid choice" in text_of(response)
+    client = creator(campaign=other)
+    assert client.post(NEW, ASKED | {"agreed": "yes"}).status_code == 404
+    assert NEW not in text_of(client.get(PILOTS))
     assert not Pilot.objects.exists()
 
 
@@ -148,7 +147,6 @@ def test_only_who_sees_both_conditions_sees_the_pilot(source: Campaign) -> None:
     assert "answers" in text_of(both.get(PILOTS))
     assert "New pilot" not in text_of(both.get(PILOTS))
     assert both.get(PILOT).status_code == 200
-    assert both.post(PILOTS, ASKED).status_code == 403
     one = viewer_of("dan", pilot.shown)
     assert PILOT not in text_of(one.get(PILOTS))
     assert one.get(PILOT).status_code == 404
@@ -156,8 +154,6 @@ def test_only_who_sees_both_conditions_sees_the_pilot(source: Campaign) -> None:
 
 def test_strangers_and_the_signed_out_see_none(source: Campaign, client: Client) -> None:
     create_pilot(source, "answers", triplets=10, seed=3)
-    assert client.get(PILOT).status_code == client.post(PILOTS, ASKED).status_code == 302
+    assert client.get(PILOT).status_code == client.get(PILOTS).status_code == 302
     client.force_login(User.objects.create_user("eve"))
     assert client.get(PILOTS).status_code == client.get(PILOT).status_code == 403
-    assert client.post(PILOTS, ASKED | {"agreed": "yes"}).status_code == 403
-    assert Pilot.objects.count() == 1

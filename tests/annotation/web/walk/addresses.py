@@ -63,6 +63,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/controls/
         admin/controls/
         admin/controls/<int:pk>
+        admin/pilots/
     """),
     (site("staff", 200), NO, """
         admin/lockouts/
@@ -109,9 +110,6 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("manage", 200), site("manage", 422), """
         admin/campaigns/<slug:name>/dry-run
         admin/campaigns/<slug:name>/review/import
-    """),
-    (site("view", 200), site("root", 422), """
-        admin/pilots/
     """),
     (site("root", 200), site("root", 422), """
         admin/controls/import

@@ -62,6 +62,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("view", 200), api("view", 405), """
         api/v1/jobs
         api/v1/controls
+        api/v1/pilots
         api/v1/jobs/<int:pk>
         api/v1/log
         api/v1/campaigns/<slug:name>
@@ -109,12 +110,10 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/events
         api/v1/events/<int:pk>
     """),
-    (api("view", 200), api("root", 400), """
-        api/v1/pilots
-    """),
     (api("view", 405), api("root", 400), """
         api/v1/controls/import
         api/v1/campaigns/<slug:name>/operations/confirm-control
+        api/v1/campaigns/<slug:name>/operations/pilot
         api/v1/campaigns/<slug:name>/jobs/pool-depth
     """),
     (api("manage", 200), api("view", 405), """
