@@ -1,8 +1,14 @@
-"""Corpora created and changed."""
+"""Corpora created, changed and removed."""
 
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
 from core.errors import UserError
-from retrieval.corpus.corpora import add_source, create_corpus, named_corpus, remove_source
+from retrieval.corpus.corpora import (
+    add_source,
+    create_corpus,
+    named_corpus,
+    remove_corpus,
+    remove_source,
+)
 from retrieval.models.corpus import sources_of
 from retrieval.web.access import BUILD
 
@@ -30,6 +36,11 @@ def _remove(database: None, options: Options) -> Result:
     return {"sources": sources_of(corpus)}
 
 
+def _remove_corpus(database: None, options: Options) -> Result:
+    remove_corpus(named_corpus(options["corpus"]))
+    return {"removed": options["corpus"]}
+
+
 OPERATIONS = (
     Operation(
         "create-corpus",
@@ -55,6 +66,20 @@ OPERATIONS = (
         subject="corpus",
         calls_crowd=False,
         confirms=False,
+    ),
+    Operation(
+        "remove-corpus",
+        "remove a corpus that no campaign belongs to, with its indexes; the pairs stay",
+        BUILD,
+        tried(_remove_corpus, "{corpus} and its indexes are removed. You cannot undo this."),
+        _remove_corpus,
+        (CORPUS,),
+        noun="corpus",
+        verb="remove",
+        subject="corpus",
+        calls_crowd=False,
+        confirms=False,
+        harms=True,
     ),
     Operation(
         "remove-source",

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from django.conf import settings
-from django.db import transaction
 
 from core.command import Device, Noun, Result, choice, progress, record
 from core.errors import UserError
@@ -16,8 +15,6 @@ from retrieval.corpus.corpora import (
     corpora,
     corpus_named,
     include,
-    named_corpus,
-    remove_corpus,
 )
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.counts import source_counts
@@ -26,7 +23,7 @@ from retrieval.corpus.sources.top_share import TopShare, share_of
 from retrieval.encoders.lazy import load_scorer
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import BuildOptions
-from retrieval.jobs.handlers import as_before, subject_of
+from retrieval.jobs.handlers import as_before
 from retrieval.models import Corpus, IndexVersion
 from retrieval.models.corpus import ALL
 from retrieval.registry.registry import resolve_either, resolve_model
@@ -207,17 +204,6 @@ def list_sources() -> Result:
         "total": asdict(total),
         "corpora": [asdict(one) for one in corpora()],
     }
-
-
-@app.verb("remove")
-@transaction.atomic
-def remove_whole(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the corpus.")],
-) -> Result:
-    """Remove a corpus that no campaign belongs to, with its indexes; the pairs stay."""
-    remove_corpus(named_corpus(name))
-    record("remove corpus", subject=subject_of(name), details={})
-    return {"removed": name}
 
 
 def _cells(one: Result) -> tuple[str, ...]:

@@ -127,6 +127,8 @@ DATABASE_CASES = {
         after=(CREATED,),
         impossible_after=(("create-corpus", COFFEE | {"sources": []}),),
     ),
+    # One with a campaign stays: tests/retrieval/corpus/test_corpora.py.
+    "remove-corpus": Case({"corpus": "coffee"}, None, after=(CREATED,)),
     "withdraw-pairs": Case(PAIR, PAIR | {"pairs": ["999999"]}),
     "add-control": Case(TEXTS, TEXTS | {"question": TEXTS["query"]}),
     "replace-control": Case(
@@ -154,7 +156,7 @@ PERMISSIONS_OF = {
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
     CREATE: {"pilot", "pool-depth"},
-    BUILD: {"create-corpus", "add-source", "remove-source"},
+    BUILD: {"create-corpus", "add-source", "remove-source", "remove-corpus"},
     WITHDRAW: {"withdraw-pairs", "restore-pairs"},
 }  # fmt: skip
 

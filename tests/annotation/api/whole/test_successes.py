@@ -101,6 +101,7 @@ def refused_bonus(world: World) -> None:
 # What has to be so before it.
 BEFORE: Mapping[str, Callable[[World], object]] = {
     "corpus_add_source": lambda _: create_corpus("coffee"),
+    "corpus_remove": lambda _: create_corpus("coffee"),
     "corpus_remove_source": lambda _: create_corpus("coffee", ["faq"]),
     "campaign_grant_qualification": qualified,
     "campaign_cancel_bonus": refused_bonus,

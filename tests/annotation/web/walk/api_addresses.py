@@ -44,6 +44,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/operations/create-corpus
         api/v1/operations/add-source
         api/v1/operations/remove-source
+        api/v1/operations/remove-corpus
         api/v1/operations/withdraw-pairs
         api/v1/operations/restore-pairs
         api/v1/operations/add-control
