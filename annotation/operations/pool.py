@@ -19,7 +19,7 @@ MOST_NUMBER = 2**31 - 1
 CONTROL = Argument("control", "count", "Control", "its number", maximum=MOST_NUMBER)
 TEXTS = (
     Argument("query", "text", "Query"),
-    Argument("question", "text", "Question", "the same in other words"),
+    Argument("question", "text", "Question", "of a positive control, the same in other words"),
     Argument("answer", "text", "Answer"),
 )
 
