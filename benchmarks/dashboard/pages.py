@@ -171,12 +171,13 @@ def _operations(paper: Campaign) -> Iterator[Page]:
     given |= {"dollars": "100000", "days": "3", "cents": "50"}
     given |= {"username": OWNER, "role": "viewer"}
     for name, operation in OPERATIONS.items():
-        yield Page(f"operation {name}", OWNER, address("operation", paper, name), "refusal")
+        who = ROOT if operation.everywhere else OWNER
+        yield Page(f"operation {name}", who, address("operation", paper, name), "refusal")
         if operation.arguments:
             asked = {field.name: given.get(field.name, "1") for field in operation.arguments}
             yield Page(
                 f"operation {name}, preview",
-                OWNER,
+                who,
                 address("operation", paper, name, **asked),
                 "refusal",
             )
