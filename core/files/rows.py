@@ -10,16 +10,18 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from core.errors import UserError
-from core.files.open import check_is_file, open_unpacked, refuse_other_encodings
+from core.files.open import check_is_file, open_unpacked
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, in_utf8, is_utf8
 
 MAX_LINE_BYTES = 10_000_000
 EXCERPT = 200
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TAB = "\t"
+DELIMITERS = {".csv": ",", ".tsv": TAB}
 NOT_UTF8 = "the row is not valid UTF-8 (save the file as UTF-8)"
 # Any of these column names will do.
 Column = tuple[str, ...]
@@ -52,13 +54,15 @@ def read_rows(
     *,
     required: Sequence[Column],
     plain_column: str | None = None,
+    others: Sequence[str] = (),
     progress: Progress = no_progress,
 ) -> Iterator[Row]:
     """Rows of a .jsonl, .csv or .tsv file, or of a .txt file when `plain_column` names its lines.
 
-    Each may be compressed as .gz. `progress` counts bytes of the file as it lies on the disk.
+    Each may be compressed as .gz. `others`: endings that the caller reads itself. `progress`
+    counts bytes of the file as it lies on the disk.
     """
-    kind = _kind(path, plain_column)
+    kind = _kind(path, plain_column, others)
     if kind in DELIMITERS:
         lines = read_lines(path, progress)
         rows = _delimited_rows(path, lines, DELIMITERS[kind], required)
@@ -123,15 +127,17 @@ def _text(name: str, value: object, limit: int) -> str:
     return text
 
 
-def _kind(path: Path, plain_column: str | None) -> str:
+def _kind(path: Path, plain_column: str | None, others: Sequence[str]) -> str:
     kinds = [".jsonl", *DELIMITERS, *([".txt"] if plain_column else [])]
     name = path.name.lower().removesuffix(".gz")
     kind = next((kind for kind in kinds if name.endswith(kind)), None)
     check_is_file(path)
     if kind is None:
+        with open_unpacked(path):
+            pass  # what it is, where its beginning tells
         raise UserError(
-            f"{path} has an unknown type: its name must end in {', '.join(kinds)}, "
-            "or in one of these with .gz."
+            f"{path} has an unknown type: its name must end in {', '.join(kinds)}, in one of these "
+            f"with .gz{''.join(f', or in {ending}' for ending in others)}."
         )
     return kind
 
@@ -145,7 +151,7 @@ def read_lines(
         while line := stream.readline(longest + 1):
             number += 1
             if number == 1:
-                _refuse_other_files(path, line)
+                _require_line_feeds(path, line)
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if len(line) > longest:
                 raise UserError(
@@ -159,8 +165,7 @@ def read_lines(
         progress(raw.tell() - reported)
 
 
-def _refuse_other_files(path: Path, line: bytes) -> None:
-    refuse_other_encodings(path, line)
+def _require_line_feeds(path: Path, line: bytes) -> None:
     if b"\r" in line.rstrip() and not line.endswith(b"\n"):
         raise UserError(f"{path} has the line ends of old Macs (CR): save it with LF or CR LF.")
 
@@ -169,8 +174,14 @@ def json_rows(
     path: Path, progress: Progress = no_progress, *, longest: int = MAX_LINE_BYTES
 ) -> Iterator[Row]:
     """A row for each line, which is to be an object."""
-    lines = enumerate(read_lines(path, progress, longest=longest), 1)
-    return (_json_row(number, line) for number, line in lines if line.strip())
+    for number, line in enumerate(read_lines(path, progress, longest=longest), 1):
+        if number == 1 and "".join(line.split())[:2] in ("[", "[{"):
+            raise UserError(
+                f"{path} is one JSON list: write each object on a line of its own, without "
+                "brackets and commas around it."
+            )
+        if line.strip():
+            yield _json_row(number, line)
 
 
 def _json_row(number: int, line: str) -> Row:
@@ -180,7 +191,7 @@ def _json_row(number: int, line: str) -> Row:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        return Row(number, {}, f"the line is not JSON: {error.msg} at {error.pos + 1}", excerpt)
+        return Row(number, {}, f"the line is not JSON: {_json_fault(error)}", excerpt)
     except (RecursionError, ValueError) as error:
         return Row(number, {}, f"the line is JSON that cannot be read: {error}", excerpt)
     if not isinstance(value, dict):
@@ -188,15 +199,22 @@ def _json_row(number: int, line: str) -> Row:
     return Row(number, value, excerpt=excerpt)
 
 
+def _json_fault(error: json.JSONDecodeError) -> str:
+    return f"{error.msg.removesuffix(' at')} at {error.pos + 1}"
+
+
 def _delimited_rows(
-    path: Path, lines: Iterator[str], delimiter: str, required: Sequence[Column]
+    path: Path, lines: Iterator[str], usual: str, required: Sequence[Column]
 ) -> Iterator[Row]:
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    first = next(lines, "")
     try:
-        header = [name.strip().casefold() for name in next(reader, [])]
+        delimiter = _delimiter(first, usual, required)
+        reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
+        header = _names(next(reader, []))
     except csv.Error as error:
         raise UserError(
-            f"The header of {path} cannot be read ({_csv_fault(error)}): correct the first line."
+            f"The header of {path} cannot be read ({_csv_fault(error, 1, 1)}): correct the first "
+            "line."
         ) from error
     if header:
         _check_header(path, header, required)
@@ -205,7 +223,7 @@ def _delimited_rows(
         try:
             values = next(reader, None)
         except csv.Error as error:
-            yield Row(line, {}, f"the row cannot be read: {_csv_fault(error)}")
+            yield Row(line, {}, _csv_fault(error, line, reader.line_num))
             continue
         if values is None:
             return
@@ -213,25 +231,50 @@ def _delimited_rows(
             yield _delimited_row(line, header, values, delimiter)
 
 
-def _csv_fault(error: csv.Error) -> str:
-    if str(error).startswith("new-line character"):
+def _delimiter(first: str, usual: str, required: Sequence[Column]) -> str:
+    """Another than the usual one only where it finds the columns: in many countries spreadsheets
+    write CSV with semicolons."""
+    for delimiter in (usual, ",", ";", TAB):
+        header = _names(next(csv.reader([first], delimiter=delimiter), []))
+        if all(set(column) & set(header) for column in required):
+            return delimiter
+    return usual
+
+
+def _names(header: Sequence[str]) -> list[str]:
+    return [name.strip().casefold() for name in header]
+
+
+def _csv_fault(error: csv.Error, first: int, last: int) -> str:
+    """`first` and `last` line of what was read as one row."""
+    reason = str(error)
+    lost = f"lines {first} to {last} are not read"
+    if reason.startswith("new-line character"):
         return "it contains a CR that does not end a line"
-    return str(error)
+    if reason.startswith("field larger"):
+        most = f"{csv.field_size_limit():,} characters"
+        if first == last:
+            return f"a field has more than {most}"
+        return f"a quote opens here and does not close within {most}: {lost}"
+    if reason.startswith("unexpected end"):
+        return f"a quote opens here and never closes: {lost}"
+    if first == last:
+        return 'text follows a closing quote (write a quote inside a text as "")'
+    return f"a quote opens here and ends in line {last}, before other text: {lost}"
 
 
 def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> None:
     found = in_utf8(", ".join(header)[:EXCERPT])
-    for column in required:
-        times = sum(header.count(name) for name in set(column))
-        if times == 0:
-            names = " or ".join(f"'{name}'" for name in column)
-            raise UserError(
-                f"{path} has no column {names}: rename a column; its columns are: {found}."
-            )
-        if any(header.count(name) > 1 for name in column):
-            raise UserError(
-                f"{path} has a column twice: leave one of them; its columns are: {found}."
-            )
+    lacking = [column for column in required if not set(column) & set(header)]
+    if lacking:
+        names = " and no column ".join(" or ".join(map(repr, column)) for column in lacking)
+        them = "it" if len(lacking) == 1 else "them"
+        raise UserError(
+            f"{path} has no column {names}: name {them} in its first line, which is: {found}."
+        )
+    twice = [name for name in header if name and header.count(name) > 1]
+    if twice:
+        raise UserError(f"{path} has two columns {in_utf8(twice[0][:EXCERPT])!r}: rename one.")
 
 
 def _delimited_row(line: int, header: list[str], values: list[str], delimiter: str) -> Row:
@@ -240,6 +283,8 @@ def _delimited_row(line: int, header: list[str], values: list[str], delimiter: s
         return Row(line, {}, NOT_UTF8, text[:EXCERPT])
     if len(values) != len(header):
         fault = f"the row has {len(values)} columns, the header {len(header)}"
+        if len(values) > len(header):
+            fault += f" (put a text with {delimiter.replace(TAB, 'a tab')} in quotes)"
         return Row(line, {}, fault, text[:EXCERPT])
     return Row(line, dict(zip(header, values, strict=True)), excerpt=text[:EXCERPT])
 

@@ -136,6 +136,7 @@ def import_pairs(
         "skipped": result.skipped,
         "best": result.best and asdict(result.best),
         "rejected": result.rejected,
+        "first_rejected": result.first_rejected or None,
         "rejects_file": result.rejects_path and str(result.rejects_path),
         "index": built and str(built),
         "next": None if index or not result.added else _index_hint(chosen),

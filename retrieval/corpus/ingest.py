@@ -31,6 +31,7 @@ class IngestResult:
     # Pairs among these that belong to another source, and stay in its corpora.
     elsewhere: int
     rejected: int
+    first_rejected: str  # its line and the reason; empty where no row was rejected
     rejects_path: Path | None
     # Rows that hold no pair although nothing is wrong with them, by the reason.
     skipped: Mapping[str, int]
@@ -99,6 +100,7 @@ def _ingest(
         withdrawn,
         elsewhere,
         rejects.count,
+        rejects.first,
         rejects.path if rejects.count else None,
         dict(skipped.most_common()),
         selection.result if selection else None,

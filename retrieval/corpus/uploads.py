@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import UserError
-from core.files.open import open_unpacked, refuse_other_encodings
+from core.files.open import open_unpacked
 from core.files.rows import DELIMITERS
 from core.progress import Progress
 from retrieval.corpus.sources.lazy import parquet_bytes
@@ -36,18 +36,6 @@ TOKEN = re.compile(r"[0-9a-f]{32}")  # of a folder
 REJECTED = "rejected-"
 PLAIN = (".jsonl", *DELIMITERS, ".parquet")
 ENDINGS = (*PLAIN, ".json", ".txt")
-# By how the file begins.
-NO_DATA: Mapping[bytes, str] = {
-    b"<!doctype html": "is a web page, not a file of data: download the file itself",
-    b"<html": "is a web page, not a file of data: download the file itself",
-    b"<?xml": "is XML, which no format here is: save it as CSV, TSV, JSONL or Parquet",
-    b"pk\x03\x04": "is a zip archive or an Excel workbook: unpack it, or save it as CSV (UTF-8)",
-    b"\xd0\xcf\x11\xe0": "is an old Excel or Word file: save it as CSV (UTF-8)",
-    b"%pdf": "is a PDF, not a file of data: choose the file that the pairs are in",
-    b"\x28\xb5\x2f\xfd": "is compressed by zstd: unpack it, or compress it by gzip",
-    b"bzh": "is compressed by bzip2: unpack it, or compress it by gzip",
-    b"\xfd7zxz": "is compressed by xz: unpack it, or compress it by gzip",
-}
 
 
 @dataclass(frozen=True)
@@ -117,32 +105,28 @@ def check_sent(folder: Path, files: Sequence[UploadedFile], *, plain: bool) -> N
     `plain`: in no published format, so that the ending decides.
     """
     for file in files:
+        if not file.bytes:
+            raise UserError(f"{file.name} is empty: choose a file that has rows.")
+        _check_beginning(folder / file.stored, file.name)
         if plain and ending_of(file.name).removesuffix(".gz") not in PLAIN:
             raise UserError(
                 f"{file.name} has an unknown type: its name must end in {', '.join(PLAIN)}, or in"
                 " one of the first three with .gz; otherwise choose the format that it is "
                 "published in."
             )
-        if not file.bytes:
-            raise UserError(f"{file.name} is empty: choose a file that has rows.")
-        _check_beginning(folder / file.stored, file.name)
 
 
 def _check_beginning(path: Path, name: str) -> None:
-    with path.open("rb") as file:
-        start = file.read(512)
-    words = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for sign, what in NO_DATA.items():
-        if words.startswith(sign):
-            raise UserError(f"{name} {what}.")
-    packed = path.name.endswith(".gz")
-    if packed and not start.startswith(b"\x1f\x8b"):
-        raise UserError(f"{name} is not compressed by gzip: remove .gz from its name.")
-    if path.name.endswith(".parquet") != start.startswith(b"PAR1"):
-        is_or_not = "not a" if path.name.endswith(".parquet") else "a"
-        raise UserError(f"{name} is {is_or_not} Parquet file: correct its file name.")
-    if not packed:
-        refuse_other_encodings(Path(name), start)
+    if path.name.endswith(".parquet"):
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                raise UserError(f"{name} is not a Parquet file: correct its file name.")
+        return
+    try:
+        with open_unpacked(path):
+            pass
+    except UserError as error:
+        raise UserError(str(error).replace(str(path), name)) from error
 
 
 def require_moderate(path: Path, progress: Progress) -> None:

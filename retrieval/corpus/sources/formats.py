@@ -13,6 +13,7 @@ from retrieval.corpus.sources.lazy import parquet_rows
 from retrieval.corpus.sources.records import Extract, check_names, extracted_rows, read_records
 
 Read = Callable[[Path, Progress], Iterator[Row]]
+PARQUET = ".parquet"
 PAIR: tuple[Column, ...] = (("question",), ("answer",))
 
 
@@ -25,10 +26,10 @@ class Format:
 
 def read_plain(path: Path, progress: Progress, needs: Sequence[Column] = PAIR) -> Iterator[Row]:
     """By the file's ending: Parquet, jsonl, csv or tsv."""
-    if path.name.lower().endswith(".parquet"):
+    if path.name.lower().endswith(PARQUET):
         rows = not_empty(path, parquet_rows(path, progress))
         return _checked(path, rows, "parquet", needs)
-    return read_rows(path, required=needs, progress=progress)
+    return read_rows(path, required=needs, others=[PARQUET], progress=progress)
 
 
 def _checked(

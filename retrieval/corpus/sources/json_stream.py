@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import UserError
-from core.files.open import open_unpacked, refuse_other_encodings
+from core.files.open import open_unpacked
 from core.files.rows import EXCERPT, json_type
 from core.progress import Progress
 
@@ -32,12 +32,10 @@ class Window:
         self._json = json.JSONDecoder()
         self._reported = 0
         self._ended = False
-        self._read(CHUNK, first=True)
+        self._read(CHUNK)
 
-    def _read(self, size: int, *, first: bool = False) -> None:
+    def _read(self, size: int) -> None:
         chunk = self._stream.read(size)
-        if first:
-            refuse_other_encodings(self.path, chunk)
         self._ended = not chunk
         self.text = self.text[self.place :] + self._decoder.decode(chunk, final=not chunk)
         self.place = 0

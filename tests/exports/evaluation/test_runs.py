@@ -124,7 +124,7 @@ def test_a_wrong_line_of_json_scores_is_named(tmp_path: Path, line: str, fault: 
         (b" \n\n", "mine.run is empty"),
         (TREC.encode("utf-16"), "is in UTF-16 or UTF-32: save it as UTF-8"),
         ("q1 Q0 café 1 0.5 mine\n".encode("latin-1"), "it is not text in UTF-8"),
-        (b"PAR1\x15\x04\xff\xfe\x00\x01\x9c" * 9, "it is not text in UTF-8"),
+        (b"PAR1\x15\x04\xff\xfe\x00\x01\x9c" * 9, "is Parquet: rename it"),
         (
             gzip.compress(TREC.encode(), mtime=0),
             "is compressed by gzip: rename it to end in .gz",

@@ -22,8 +22,9 @@ def pairs_file(tmp_path: Path) -> Path:
 def test_ingest_prints_what_it_did(pairs_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     quorum("corpus", "import", str(pairs_file), "--source", "faq")
     out, err = capsys.readouterr()
-    assert "added         1\n" in out
-    assert "rejects file  " in out
+    assert "added           1\n" in out
+    assert "first rejected  line 4: the question is empty\n" in out
+    assert "rejects file    " in out
     assert err == ""  # done before a bar would appear
 
 
@@ -45,6 +46,7 @@ def test_ingest_prints_one_line_of_json(
         "skipped": {},
         "best": None,
         "rejected": 1,
+        "first_rejected": "line 4: the question is empty",
         "index": None,
         "next": "`quorum index build`: searches do not find the new pairs before",
     }

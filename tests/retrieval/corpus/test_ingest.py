@@ -180,12 +180,13 @@ def test_a_row_that_cannot_be_used_is_refused_by_its_line(
     ("row", "reason"),
     [
         (b"only one", "the row has 1 columns, the header 2"),
-        (b"a,b,c", "the row has 3 columns, the header 2"),
-        (b'"broken"quote,b', "the row cannot be read: ',' expected after '\"'"),
-        (b'"' + b"x" * 200_000 + b'",b', "the row cannot be read: field larger than field limit"),
+        (b"a,b,c", "the row has 3 columns, the header 2 (put a text with , in quotes)"),
+        (b'"broken"quote,b', 'text follows a closing quote (write a quote inside a text as "")'),
+        (b'"' + b"x" * 200_000 + b'",b', "a field has more than 131,072 characters"),
+        (b'Q?,"open\nWhat?,"A"', "a quote opens here and ends in line 5, before other text"),
         (b"x" * 100_000 + b",b", "the question has 100,000 characters, more than 10,000"),
         (b"caf\xe9,b", "the row is not valid UTF-8 (save the file as UTF-8)"),
-        (b"a\rb,c", "the row cannot be read: it contains a CR that does not end a line"),
+        (b"a\rb,c", "it contains a CR that does not end a line"),
         (b",b", "the question is empty"),
         (b"Q?,\x00", "the answer is empty"),
     ],
@@ -207,7 +208,36 @@ def test_a_quote_that_never_closes_is_refused_with_what_was_read_before_it(
     content = b'question,answer\nWhat is rain?,Water\n"What is snow?,Ice\nWhat is hail?,Ice\n'
     result = ingest(write(tmp_path, content, "pairs.csv"), "faq")
     assert counts(result) == (2, 1, 0, 1)
-    assert rejects(result) == [(3, "the row cannot be read: unexpected end of data")]
+    lost = "a quote opens here and never closes: lines 3 to 4 are not read"
+    assert rejects(result) == [(3, lost)]
+    assert result.first_rejected == f"line 3: {lost}"
+
+
+def test_a_quote_that_does_not_close_in_time_is_named_with_the_line_where_it_opened(
+    tmp_path: Path,
+) -> None:
+    content = b'question,answer\nWhat is rain?,"Water\n' + b"x,y\n" * 40_000
+    result = ingest(write(tmp_path, content, "pairs.csv"), "faq")
+    assert result.first_rejected == (
+        "line 2: a quote opens here and does not close within 131,072 characters: "
+        "lines 2 to 32769 are not read"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pairs.csv", 'question;answer\nWhat is rain?;"Water; falling, wet"\n'),
+        ("pairs.csv", '"question";"answer"\n"What is rain?";"Water; falling, wet"\n'),
+        ("pairs.csv", "question\tanswer\nWhat is rain?\tWater; falling, wet\n"),
+        ("pairs.tsv", 'answer,question\n"Water; falling, wet",What is rain?\n'),
+    ],
+)
+def test_the_header_says_what_separates_the_columns(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    assert counts(ingest(write(tmp_path, content.encode(), name), "faq")) == (1, 1, 0, 0)
+    assert QaPair.objects.get().answer == "Water; falling, wet"
 
 
 @pytest.mark.parametrize("size", [MAX_QUESTION, MAX_ANSWER])
@@ -233,12 +263,31 @@ def test_html_is_stored_as_it_is_and_control_characters_are_not(tmp_path: Path) 
         ("pairs.csv", b"question,answer\n", "has no rows"),
         ("pairs.csv", b"", "(0 bytes) has no rows"),
         ("pairs.jsonl.gz", b"", "has no rows"),
-        ("pairs.xlsx", b"x", "has an unknown type: its name must end in .jsonl, .csv, .tsv"),
+        (
+            "pairs.xlsx",
+            b"x",
+            "has an unknown type: its name must end in .jsonl, .csv, .tsv, in one of "
+            "these with .gz, or in .parquet.",
+        ),
+        ("pairs.xlsx", b"PK\x03\x04\x14\x00", "is a zip archive or an Excel workbook: unpack it"),
+        ("pairs.csv", b"PK\x03\x04" + b"\x00" * 99, "is a zip archive or an Excel workbook"),
+        ("pairs.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is not a text file: name the file"),
+        ("pairs.jsonl", b"SQLite format 3\x00" + b"\x00\x01" * 40, "is not a text file"),
+        ("pairs.csv", b"<!DOCTYPE html><p>Sign in", "is a web page, not a file of data"),
+        ("pairs.csv", b"PAR1....PAR1", "is Parquet: rename it to end in .parquet"),
+        ("pairs.jsonl", b"[" + jsonl(RAIN)[:-1] + b"]", "is one JSON list: write each object on"),
+        ("pairs.jsonl", b"[\n" + jsonl(RAIN) + b"]\n", "is one JSON list: write each object on"),
         ("pairs.txt", b"x", "has an unknown type"),
         ("pairs", b"x", "has an unknown type"),
-        ("pairs.csv", b"q,a\n1,2\n", "'question': rename a column; its columns are: q, a."),
-        ("pairs.tsv", b"question,answer\n", "its columns are: question,answer."),
-        ("pairs.csv", b"question,answer,question\n", "has a column twice: leave one of them"),
+        (
+            "pairs.csv",
+            b"q,a\n1,2\n",
+            "has no column 'question' and no column 'answer': name them in its first line, which "
+            "is: q, a.",
+        ),
+        ("pairs.csv", b"question,a\n1,2\n", "has no column 'answer': name it in its first line"),
+        ("pairs.csv", b"question,answer,question\n", "has two columns 'question': rename one."),
+        ("pairs.csv", b"question,answer,id,,,ID\n", "has two columns 'id': rename one."),
         ("pairs.csv", b'"question"x,answer\n', "): correct the first line."),
         ("pairs.csv", b"question,answer\rQ?,A\r", "has the line ends of old Macs (CR): save it"),
         ("pairs.jsonl", jsonl(RAIN, SNOW).replace(b"\n", b"\r"), "the line ends of old Macs (CR)"),
@@ -288,7 +337,8 @@ def test_a_damaged_gzip_file_adds_nothing(tmp_path: Path, data_dir: Path, damage
         content = bytearray(jsonl(RAIN))
     path = tmp_path / "pairs.jsonl.gz"
     path.write_bytes(content)
-    with pytest.raises(UserError, match="is not a whole gzip file"):
+    reason = "is not compressed by gzip: remove" if damage == "not gzip" else "is not a whole gzip"
+    with pytest.raises(UserError, match=reason):
         ingest(path, "faq")
     assert not QaPair.objects.exists()
     assert not [*data_dir.rglob("*.jsonl*")]

@@ -93,8 +93,8 @@ def test_several_files_are_summed_and_a_wrong_one_does_not_undo_those_before_it(
     wrong = worked(wrong)
     assert wrong.state == Job.State.FAILED
     assert wrong.error == (
-        "w.csv has no column 'question': rename a column; its columns are: a, b. Files "
-        "imported before it: 1."
+        "w.csv has no column 'question' and no column 'answer': name them in its first line, which "
+        "is: a, b. Files imported before it: 1."
     )
     assert QaPair.objects.filter(question="N?").exists()
 

@@ -201,14 +201,19 @@ def test_equal_questions_become_one_query_and_are_counted(tmp_path: Path) -> Non
         ("mine.txt", b"What?\rWhy?\r", "has the line ends of old Macs (CR): save it with LF"),
         ("mine.txt", b"?!\n", "line 1: the query has only punctuation"),
         ("mine.txt", b"why " * 25_000, "line 1: the query has 99,999 characters, more than 10,000"),
-        ("mine.csv", b"q\nWhat?\n", "has no column 'query' or 'question': rename a column"),
+        (
+            "mine.csv",
+            b"q\nWhat?\n",
+            "has no column 'query' or 'question': name it in its first line",
+        ),
         ("mine.csv", b"id,query\na b,What?\n", "the id 'a b' is not made of 1 to 40 letters"),
         ("mine.csv", b"id,query\nx,What?\nx,Why?\n", "two queries have the id x"),
         ("mine.jsonl", b'{"id": 1}\n', "line 1: there is no query or question (columns found: id)"),
         ("mine.jsonl", b"{}\n" * 5, "5 of its 5 rows cannot be used: line 1: "),
         ("mine.jsonl", b"{}\n" * 5, " and 2 more; correct or remove them."),
         ("mine.jsonl", b'{"query": "\\ud800 so?"}\n', "line 1: the row is not valid UTF-8"),
-        ("mine.pdf", b"%PDF", "must end in .jsonl, .csv, .tsv, .txt, or in one of these with .gz"),
+        ("mine.pdf", b"%PDF", "is a PDF, not a file of data"),
+        ("mine.doc", b"?", "must end in .jsonl, .csv, .tsv, .txt, in one of these with .gz."),
     ],
 )
 def test_a_file_of_queries_is_taken_whole_or_refused(

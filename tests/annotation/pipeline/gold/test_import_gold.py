@@ -324,12 +324,12 @@ def test_a_bad_row_among_meanings_is_refused_with_its_line(
     [
         ("gold.jsonl", b"", "has no rows"),
         ("gold.csv", b"query,question,label\n", "has no rows"),
-        ("gold.jsonl", b"<!doctype html>\n<p>Sign in</p>\n", "Line 1 of"),
-        ("gold.csv", b"<!doctype html>\n<p>Sign in</p>\n", "has no column 'question'"),
+        ("gold.jsonl", b"<!doctype html>\n<p>Sign in</p>\n", "is a web page"),
+        ("gold.csv", b"<!doctype html>\n<p>Sign in</p>\n", "is a web page"),
         ("gold.jsonl", '{"query": "a"}\n'.encode("utf-16"), "is in UTF-16"),
         ("gold.jsonl", b'{"query": "\xe9", "question": "b", "label": 1}\n', "not valid UTF-8"),
         ("gold.csv", b'query,question,label\na,"' + b"x" * 200_000 + b'",1\n', "Line 2 of"),
-        ("gold.jsonl.gz", b"no gzip", "is not a whole gzip file"),
+        ("gold.jsonl.gz", b"no gzip", "is not compressed by gzip: remove .gz"),
         ("gold.xlsx", b"PK", "has an unknown type"),
     ],
 )

@@ -284,7 +284,8 @@ def test_a_file_that_cannot_be_used_is_told_by_its_own_name_and_not_kept(
 ) -> None:
     for name, text, said in [
         ("mine.txt", "", "mine.txt (0 bytes) has no rows"),
-        ("mine.pdf", "%PDF", "mine.pdf has an unknown type"),
+        ("mine.pdf", "%PDF", "mine.pdf is a PDF, not a file of data"),
+        ("mine.doc", "?", "mine.doc has an unknown type"),
         ("mine.csv", "wrong,columns\n1,2\n", "mine.csv"),
         ("mine.jsonl", '{"query": "a"}\n{"query": 3}\n', "line 2"),
         ("<b>.txt", "?!\n", "only punctuation"),
