@@ -22,7 +22,7 @@ from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
-from annotation.models import Campaign, Exclusion, OutboxMessage, QualificationResult
+from annotation.models import Campaign, Exclusion, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
@@ -206,7 +206,7 @@ def _rejected(member: Member) -> QuerySet[Assignment]:
 def _reasons(member: Member) -> list[tuple[str, int]]:
     """With their counts, the most frequent first."""
     ids = _rejected(member).values("assignment_id")
-    ours = OutboxMessage.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
+    ours = Submitted.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
     counts = Counter(row["rejection"] for row in ours.values("rejection"))
     found = [(reason.label, counts[reason.key]) for reason in RejectionReason]
     return sorted(((label, count) for label, count in found if count), key=lambda one: -one[1])

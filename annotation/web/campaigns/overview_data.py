@@ -19,6 +19,7 @@ from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
+from annotation.protocol.screening.control import reasons_in_words
 from core.errors import UserError
 from retrieval.models import Job
 
@@ -86,6 +87,7 @@ class Overview:
     counting: Job | None
     stages: list[Stage]
     finish: str
+    rejections: str  # why assignments were rejected or discarded, with their counts
     money: Money | None  # None where none moves
     troubles: list[Trouble]
     buttons: list[Button]
@@ -104,6 +106,7 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
         counting=counting,
         stages=_stages(figures) if figures else [],
         finish=finish(campaign, last) if last else "",
+        rejections=reasons_in_words(figures["rejection_reasons"]) if figures else "",
         money=_money(campaign, account, figures),
         troubles=_troubles(campaign, figures, reader),
         buttons=_buttons(campaign, figures, reader),

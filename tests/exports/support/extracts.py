@@ -291,6 +291,7 @@ class _Maker:
             "sources": [{"source": "tests", "license": "CC0-1.0", "pairs": 1000}],
             "triplets": {"triplets": sum(self.statuses.values()), **self.statuses},
             "excluded_workers": [digest(SPAMMER)],
+            "rejection_reasons": {"unanswered": 0, "missed": 1, "manual": 0},
             "cost_cents": spent + 5,
             "bonus_cents": 5,
         }

@@ -129,7 +129,7 @@ def test_the_votes_on_a_triplet_say_which_of_them_count(campaign: Campaign, owne
     path = f"campaigns/faq/triplets/{campaign.triplets.get().pk}/votes"
     (vote,) = owner.get(path).json()["votes"]
     assert (vote["worker"], vote["value"], vote["void"]) == ("faq-worker-0", 1, "")
-    campaign.hits.get().assignments.update(passed=False)
+    campaign.hits.get().assignments.update(passed=False, failure="missed")
     report = owner.get(path).json()
     assert report["votes"][0]["void"] == "a control was missed"
     assert report["derivation"][0] == "0 of 1 votes count: 0 Yes, 0 No."

@@ -3,7 +3,7 @@ from django.db import IntegrityError
 from django.db.transaction import atomic
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, Exclusion, Judgment, OutboxMessage
+from annotation.models import Assignment, Exclusion, Judgment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import Reviewed, given_answers, review
 from tests.conftest import SetStage
@@ -26,7 +26,7 @@ def statuses(stage: Stage, worker: str) -> list[str]:
 
 
 def rejections(stage: Stage) -> list[str]:
-    found = OutboxMessage.with_rejection(Assignment.objects.filter(hit__campaign=stage.campaign))
+    found = Assignment.with_rejection(Assignment.objects.filter(hit__campaign=stage.campaign))
     return [one.rejection for one in found.exclude(rejection="")]
 
 
@@ -72,6 +72,7 @@ def test_failed_work_is_paid_and_discarded_where_the_policy_says_so(set_stage: S
     found = progress(stage.campaign)
     assert (found["failed_controls"], found["votes"]) == (1, 0)
     assert found["spent_cents"] == stage.mturk.spent_cents == 19
+    assert rejections(stage) == ["missed"]
 
 
 def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
@@ -89,9 +90,11 @@ def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
 def test_a_rejection_cannot_be_stored_without_its_reason(one_hit: Stage) -> None:
     one_hit.work("eve", 1, slips=1)
     look_at(one_hit)
-    for without in ({"rejection": ""}, {"reason": ""}, {"kind": "approve"}):
-        with pytest.raises(IntegrityError, match="a_rejection_has_its_reason"), atomic():
-            one_hit.campaign.outbox.filter(kind="reject").update(**without)
+    with pytest.raises(IntegrityError, match="a_rejection_has_its_reason"), atomic():
+        one_hit.campaign.outbox.filter(kind="reject").update(reason="")
+    for change in ({"failure": ""}, {"passed": True}, {"passed": None}):
+        with pytest.raises(IntegrityError, match="a_failure_has_its_reason"), atomic():
+            Assignment.objects.update(**change)
 
 
 def submit(stage: Stage, name: str, answers: dict[str, str]) -> str:
