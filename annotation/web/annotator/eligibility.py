@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.db.models import Q, QuerySet
 
 from annotation.access.roles import kept_from
-from annotation.crowd.inhouse.adapter import ENDPOINT
+from annotation.crowd.accounts import campaigns_with_accounts
 from annotation.crowd.inhouse.models import Assignment, HitType, Member
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Hit
@@ -32,7 +32,7 @@ NOT_CHOSEN = "Only the campaign's own annotators can take this task. Ask its own
 
 def closed_queues(member: Member) -> frozenset[int]:
     """Primary keys of those whose HITs are not for this member."""
-    ours = Campaign.objects.filter(endpoint=ENDPOINT, pilot_with_the_answer__isnull=False)
+    ours = campaigns_with_accounts().filter(pilot_with_the_answer__isnull=False)
     conditions = other_conditions(member, ours.select_related("pilot_with_the_answer"))
     closed = Q(pk__in=kept_from(member.user).values("pk")) | Q(pk__in=conditions)
     return _queues(Campaign.objects.filter(closed))
@@ -44,7 +44,8 @@ def queues_of_others(member: Member) -> frozenset[int]:
 
 
 def _queues(campaigns: QuerySet[Campaign]) -> frozenset[int]:
-    types = campaigns.filter(endpoint=ENDPOINT).values("hit_type_id")
+    ours = campaigns_with_accounts().filter(pk__in=campaigns.values("pk"))
+    types = ours.values("hit_type_id")
     return frozenset(HitType.objects.filter(type_id__in=types).values_list("queue__pk", flat=True))
 
 
