@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
-from annotation.analytics.campaign.completion import is_complete
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
 from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.completion import is_complete
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
 from core.errors import UserError
