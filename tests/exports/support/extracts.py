@@ -93,11 +93,11 @@ def spread(extract: Extract, folder: Path, *, seed: int = 0) -> Path:
     ):
         complete = counted["complete"] and number % 3 > 0
         split = random.choice(("dev", "test")) if complete else "train"
-        placed = split if query.candidates else None
-        if placed:
+        given = split if query.candidates else None
+        if given:
             lines[split].append(line(query))
-        reason = None if placed else "no candidate has a label"
-        placements.append({**counted, "split": placed, "cluster": query.id, "reason": reason})
+        reason = None if given else "no candidate has a label"
+        placements.append({**counted, "split": given, "cluster": query.id, "reason": reason})
     for split, written in lines.items():
         (folder / f"{split}.jsonl").write_bytes(b"".join(written))
     order = ("id", "split", "cluster", "candidates", "labelled", "complete", "reason")
