@@ -90,7 +90,7 @@ def _worded(key: str, value: object) -> tuple[str, object]:
         return MONEY.get(key, key.replace("_cents", "_money")), dollars(value)
     if key == "expert":
         return "experts", experts_in_words(value)
-    if key == "rejection_reasons":
+    if key == "rejection_reasons" and isinstance(value, dict):
         return key, reasons_in_words(value) or None
     if isinstance(value, dict):
         per_hit, total = value["assignments_per_hit"], value["assignments"]

@@ -32,7 +32,7 @@ class RejectionReason(Enum):
 
 def reasons_in_words(counts: Mapping[str, int]) -> str:
     """`counts`: of assignments, by the reasons' keys."""
-    found = [(reason.label, counts[reason.key]) for reason in RejectionReason]
+    found = [(reason.label, counts.get(reason.key, 0)) for reason in RejectionReason]
     return "; ".join(f"{label} ({count:,})" for label, count in found if count)
 
 

@@ -87,7 +87,8 @@ class Overview:
     counting: Job | None
     stages: list[Stage]
     finish: str
-    rejections: str  # why assignments were rejected or discarded, with their counts
+    rejections: int  # assignments that failed or were rejected
+    reasons: str  # with their counts
     money: Money | None  # None where none moves
     troubles: list[Trouble]
     buttons: list[Button]
@@ -98,6 +99,7 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
     account = Account.objects.filter(campaign=campaign).first() or Account()
     counting = _counting(campaign)
     late = last is None or timezone.now() - last.at > FRESH
+    reasons = figures["rejection_reasons"] if figures else {}
     return Overview(
         mark=_mark(campaign, last, account, counting, late=late),
         figures=figures,
@@ -106,7 +108,8 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
         counting=counting,
         stages=_stages(figures) if figures else [],
         finish=finish(campaign, last) if last else "",
-        rejections=reasons_in_words(figures["rejection_reasons"]) if figures else "",
+        rejections=sum(reasons.values()),
+        reasons=reasons_in_words(reasons),
         money=_money(campaign, account, figures),
         troubles=_troubles(campaign, figures, reader),
         buttons=_buttons(campaign, figures, reader),

@@ -12,11 +12,6 @@ def root(campaign: Campaign) -> Program:
     return Program(User.objects.create_superuser("root"))
 
 
-def last() -> tuple[str, str, str]:
-    entry = AuditEntry.objects.latest("pk")
-    return entry.verb, entry.via, entry.actor
-
-
 def test_instructions_are_saved_on_the_version_that_was_read(
     root: Program, campaign: Campaign
 ) -> None:
@@ -26,7 +21,8 @@ def test_instructions_are_saved_on_the_version_that_was_read(
     made = root.post(path, sent, key="one")
     assert (made.status_code, made.json()["version"]) == (201, newest + 1)
     assert root.get(made.headers["Location"]).json()["text"] == sent["text"]
-    assert last() == ("instructions", "api", "root")
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.verb, entry.via, entry.actor) == ("instructions", "api", "root")
     overtaken = root.post(path, {"text": "# Another", "based_on": newest}, key="two")
     assert is_problem(overtaken, 409)
     assert f"Version {newest + 1} was saved meanwhile" in overtaken.json()["detail"]
