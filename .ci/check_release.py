@@ -158,18 +158,22 @@ def check_splits(splits: dict[str, list[dict]]) -> None:
         expect(not shared, f"{one} and {other} share positives: {sorted(shared)[:3]}")
 
 
-def passes(items: dict[str, sqlite3.Row], work: dict[str, object]) -> bool:
+def failure(items: dict[str, sqlite3.Row], work: dict[str, object]) -> str:
+    """Why it fails; empty: it passes."""
     hit = {key: item for key, item in items.items() if item["hit"] == work["hit_id"]}
     given = work["answers"]
-    right = all(given.get(k) == i["expected"] for k, i in hit.items() if i["expected"] is not None)
-    return right and given.keys() == hit.keys()
+    if given.keys() != hit.keys():
+        return "unanswered"
+    right = all(given[k] == i["expected"] for k, i in hit.items() if i["expected"] is not None)
+    return "" if right else "missed"
 
 
 def check_reviews(items: dict[str, sqlite3.Row], work: list[dict[str, object]]) -> set[str]:
     """Failed work is rejected, all other approved; returns who had to be excluded."""
     reviewed, failed, excluded = Counter(), Counter(), set()
     for one in work:
-        one["passed"] = passes(items, one)
+        one["failure"] = failure(items, one)
+        one["passed"] = not one["failure"]
         wanted = "Approved" if one["passed"] else "Rejected"
         expect(one["status"] == wanted, f"{one['assignment_id']} is {one['status']}, not {wanted}")
         worker = one["worker_id"]
@@ -320,6 +324,10 @@ def campaign_counts(
             "approved": status["Approved"],
             "rejected": status["Rejected"],
             "paid_but_discarded": sum(one["worker_id"] in excluded for one in paid),
+        },
+        "rejection_reasons": {
+            **{why: sum(one["failure"] == why for one in work) for why in ("unanswered", "missed")},
+            "manual": 0,
         },
         "cost_cents": CENTS * len(paid),
     }

@@ -10,6 +10,7 @@ import typer
 from annotation.crowd.port import CrowdError
 from annotation.pipeline.ledger.dollars import clause, dollars, no_money
 from annotation.pipeline.setup.create import get_campaign
+from annotation.protocol.screening.control import reasons_in_words
 from core.command import Noun, Result
 from core.errors import UserError
 from core.output import Facts, Rendered
@@ -89,6 +90,8 @@ def _worded(key: str, value: object) -> tuple[str, object]:
         return MONEY.get(key, key.replace("_cents", "_money")), dollars(value)
     if key == "expert":
         return "experts", experts_in_words(value)
+    if key == "rejection_reasons" and isinstance(value, dict):
+        return key, reasons_in_words(value) or None
     if isinstance(value, dict):
         per_hit, total = value["assignments_per_hit"], value["assignments"]
         price = clause(", {}", value["cents"])

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from annotation.crowd.inhouse.adapter import SITE as INHOUSE_SITE
-from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.crowd.inhouse.adapter import INHOUSE_SITE, InhouseCrowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.mturk.endpoints import crowd_site, is_amazon
 from annotation.crowd.port import Crowd, CrowdSite

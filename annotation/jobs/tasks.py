@@ -19,7 +19,16 @@ from annotation.crowd.port import CrowdError
 from annotation.jobs import mails  # noqa: F401 - Celery finds its task by this module
 from annotation.jobs.blockers import note_blocked
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Condition,
+    Event,
+    Hit,
+    OutboxMessage,
+    Request,
+    Triplet,
+)
 from annotation.models.access import KEPT_ANSWERS
 from annotation.notifications.deliver import deliver as deliver_all
 from annotation.notifications.digest import note_new_work
@@ -28,6 +37,7 @@ from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.completion import complete
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from annotation.pipeline.reconcile.hits import KEPT
 from annotation.pipeline.reconcile.run import reconcile
@@ -135,7 +145,11 @@ def _waiting() -> QuerySet[Campaign]:
     # Money is reserved as long as somebody may submit something; some HITs cost none.
     expected = Q(account__reserved_cents__gt=0) | Exists(_free_of_charge())
     stale = Q(labels_stale=True)
-    return _published().filter(expected | wanted | stale | Exists(calls) | Exists(unreviewed))
+    said = Condition.objects.filter(campaign=OuterRef("pk"), type=Event.Type.COMPLETE)
+    untold = complete() & ~Exists(said)
+    return _published().filter(
+        expected | wanted | stale | untold | Exists(calls) | Exists(unreviewed)
+    )
 
 
 def _free_of_charge() -> QuerySet[Hit]:

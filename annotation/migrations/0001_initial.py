@@ -108,6 +108,7 @@ class Migration(migrations.Migration):
                 ('submitted_at', models.DateTimeField()),
                 ('answers', models.JSONField()),
                 ('passed', models.BooleanField(null=True)),
+                ('failure', models.CharField(blank=True, default='', max_length=10)),
                 ('account', models.CharField(blank=True, choices=[('', 'reserved'), ('paid', 'Paid'), ('discarded', 'Discarded'), ('released', 'Released')], default='', max_length=9)),
                 ('hit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.hit')),
             ],
@@ -172,7 +173,6 @@ class Migration(migrations.Migration):
                 ('cents', models.PositiveIntegerField(default=0)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('reason', models.TextField(blank=True)),
-                ('rejection', models.CharField(blank=True, max_length=10)),
                 ('state', models.CharField(choices=[('pending', 'Pending'), ('claimed', 'Claimed'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='pending', max_length=9)),
                 ('claim', models.CharField(blank=True, max_length=32)),
                 ('claimed_at', models.DateTimeField(blank=True, null=True)),
@@ -551,7 +551,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='outboxmessage',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'reject'), models.Q(('rejection', ''), _negated=True), models.Q(('reason', ''), _negated=True)), models.Q(models.Q(('kind', 'reject'), _negated=True), ('rejection', '')), _connector='OR'), name='a_rejection_has_its_reason'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'reject'), _negated=True), models.Q(('reason', ''), _negated=True), _connector='OR'), name='a_rejection_has_its_reason'),
         ),
         migrations.AddIndex(
             model_name='outboxmessage',
@@ -592,6 +592,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='assignment',
             constraint=models.UniqueConstraint(fields=('hit', 'worker'), name='one_assignment_per_worker'),
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('passed', False), ('passed__isnull', False), models.Q(('failure', ''), _negated=True)), models.Q(models.Q(('passed', True), ('passed', None), _connector='OR'), ('failure', '')), _connector='OR'), name='a_failure_has_its_reason'),
         ),
         migrations.AddConstraint(
             model_name='workerfigures',

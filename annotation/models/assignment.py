@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import models
-from django.db.models import ExpressionWrapper, F, Q, QuerySet
+from django.db.models import Case, ExpressionWrapper, F, Q, QuerySet, Value, When
 
 from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit, HitItem
@@ -53,12 +53,20 @@ class Assignment(models.Model):
     submitted_at = models.DateTimeField()
     answers = models.JSONField()  # form field -> value, unchecked
     passed = models.BooleanField(null=True)  # None: not reviewed yet
+    # Why it failed: the key of its RejectionReason, whether the work is then rejected or paid.
+    failure = models.CharField(max_length=10, blank=True, default="")
     # Where the money of its place is: reserved until the decision is known.
     account = models.CharField(max_length=9, choices=Booked.choices, blank=True, default="")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["hit", "worker"], name="one_assignment_per_worker")
+            models.UniqueConstraint(fields=["hit", "worker"], name="one_assignment_per_worker"),
+            models.CheckConstraint(
+                # `passed` may be null, and a check that is null holds.
+                condition=Q(passed=False, passed__isnull=False) & ~Q(failure="")
+                | (Q(passed=True) | Q(passed=None)) & Q(failure=""),
+                name="a_failure_has_its_reason",
+            ),
         ]
         indexes = [
             # review asks for what is not yet reviewed, in order of submission
@@ -78,6 +86,16 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return self.crowd_id
+
+    @classmethod
+    def with_rejection(cls, rows: QuerySet[Assignment]) -> QuerySet[Any]:
+        """Each with `rejection`, the key of the RejectionReason why its votes do not count.
+
+        What passed was rejected by a person, here or at the crowd.
+        """
+        failed = When(passed=False, then=F("failure"))
+        rejected = When(status=cls.Status.REJECTED, then=Value(RejectionReason.MANUAL.key))
+        return rows.annotate(rejection=Case(failed, rejected, default=Value("")))
 
     @property
     def rejection_label(self) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import models
-from django.db.models import Case, OuterRef, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 
 from annotation.models.assignment import Assignment, Worker
 from annotation.models.campaign import Campaign
@@ -53,8 +50,6 @@ class OutboxMessage(models.Model):
     cents = models.PositiveIntegerField(default=0)  # what a bonus gives
     expires_at = models.DateTimeField(null=True, blank=True)  # what lifetime sets
     reason = models.TextField(blank=True)  # what the worker is told
-    # Of a rejection: the key of its RejectionReason, by which the sentences above are counted.
-    rejection = models.CharField(max_length=10, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
     claim = models.CharField(max_length=32, blank=True)  # who has it
     claimed_at = models.DateTimeField(null=True, blank=True)
@@ -67,9 +62,7 @@ class OutboxMessage(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind="reject") & ~Q(rejection="") & ~Q(reason="")
-                | ~Q(kind="reject") & Q(rejection=""),
-                name="a_rejection_has_its_reason",
+                condition=~Q(kind="reject") | ~Q(reason=""), name="a_rejection_has_its_reason"
             )
         ]
         # deliver looks for what is still to be sent
@@ -83,11 +76,3 @@ class OutboxMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.state}"
-
-    @classmethod
-    def with_rejection(cls, assignments: QuerySet[Assignment]) -> QuerySet[Any]:
-        """Each with `rejection`, its reason's key: empty where the crowd rejected it by itself."""
-        orders = cls.objects.filter(assignment=OuterRef("pk"), kind=cls.Kind.REJECT)
-        last = orders.exclude(state=cls.State.CANCELLED).order_by("-pk").values("rejection")[:1]
-        rejected = When(status=Assignment.Status.REJECTED, then=Coalesce(last, Value("")))
-        return assignments.annotate(rejection=Case(rejected, default=Value("")))

@@ -9,11 +9,11 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from annotation.access.roles import kept_from
-from annotation.crowd.inhouse.adapter import ENDPOINT
+from annotation.crowd.accounts import campaigns_with_accounts
 from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import HitType, Member, PostedHit
 from annotation.crowd.inhouse.queue import count, open_queues
-from annotation.models import Campaign, Event
+from annotation.models import Event
 from annotation.notifications.events import emit
 
 EVERY = timedelta(days=1)
@@ -33,7 +33,7 @@ def note_new_work(now: datetime) -> Event | None:
     if until is None:
         return None
     types = posted.order_by().values_list("hit_type__type_id").annotate(tasks=Count("pk"))
-    names = dict(Campaign.objects.filter(endpoint=ENDPOINT).values_list("hit_type_id", "name"))
+    names = dict(campaigns_with_accounts().values_list("hit_type_id", "name"))
     campaigns = [
         {"campaign": names[type], "tasks": tasks} for type, tasks in types if type in names
     ]
@@ -56,7 +56,7 @@ def offered_work(user: User) -> dict[str, int]:
     if member is None or not member.active:
         return {}
     types = dict(HitType.objects.values_list("type_id", "queue__pk"))
-    ours = Campaign.objects.filter(endpoint=ENDPOINT, hit_type_id__in=types)
+    ours = campaigns_with_accounts().filter(hit_type_id__in=types)
     closed = {types[one.hit_type_id] for one in ours.filter(pk__in=kept_from(user).values("pk"))}
     titles = {types[one.hit_type_id]: one.policy.title for one in ours}
     found: dict[str, int] = {}

@@ -3,22 +3,27 @@
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.crowd.port import Crowd
-from annotation.models import Assignment, Campaign, Triplet
+from annotation.models import Assignment, Campaign, Event, Triplet
+from annotation.notifications.events import note_condition
 from annotation.pipeline.collecting.collect import fetch_submissions
+from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.outbox.claims import Clock, waiting
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.completion import is_complete
 from annotation.pipeline.publishing.crowd_setup import bind, prepare
 from annotation.pipeline.publishing.pilot_conditions import keep_apart
-from annotation.pipeline.recompute import recompute
+from annotation.pipeline.recompute import Recomputed, recompute
 from core.errors import UserError
 from core.progress import Progress, no_progress
 
 PATIENCE = timedelta(hours=1)
+NEARLY_PERCENT = 90  # of the budget: so much of it spent is reported
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ def advance(
     collected = _collect(campaign, crowd, clock, progress)
     found = recompute(campaign, until=collected.known_until, clock=clock)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
+    note_conditions(campaign, found, clock())
     left = waiting(campaign)
     return Pass(
         new=collected.new,
@@ -73,6 +79,21 @@ def advance(
         stopped_by=after.stopped_by or before.stopped_by or collected.fault,
         finished=not left and not is_open(campaign),
     )
+
+
+@transaction.atomic
+def note_conditions(campaign: Campaign, found: Recomputed, now: datetime) -> None:
+    """Whether it is complete, and whether the money may not last until then."""
+    campaign = locked(campaign)
+    decided = {"labelled": found.labelled, "unresolved": found.unresolved}
+    causes = {"": decided} if is_complete(campaign) else {}
+    note_condition(campaign, Event.Type.COMPLETE, causes, at=now)
+    account = account_of(campaign)
+    spent, budget = account.spent_cents, account.budget_cents
+    is_living = campaign.state != Campaign.State.CANCELLED
+    nearly = found.open and is_living and 0 < budget * NEARLY_PERCENT <= spent * 100
+    money = {"spent_cents": spent, "budget_cents": budget, "open": found.open}
+    note_condition(campaign, Event.Type.BUDGET, {"": money} if nearly else {}, at=now)
 
 
 @dataclass(frozen=True)

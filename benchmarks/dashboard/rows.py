@@ -44,17 +44,16 @@ REPORTED = """
 """
 OUTBOX_MESSAGES = """
     INSERT INTO annotation_outboxmessage (campaign_id, kind, token, hit_id, new_assignments, cents,
-        reason, rejection, state, claim, first_sent_at, attempts, error, created_at)
-    SELECT campaign_id, 'create', 'c' || id, id, max_assignments, 0, '', '', 'done', '',
+        reason, state, claim, first_sent_at, attempts, error, created_at)
+    SELECT campaign_id, 'create', 'c' || id, id, max_assignments, 0, '', 'done', '',
         published_at, 1, '', published_at
     FROM annotation_hit WHERE campaign_id = %(campaign)s
 """
 DECISIONS = """
     INSERT INTO annotation_outboxmessage (campaign_id, kind, token, assignment_id, new_assignments,
-        cents, reason, rejection, state, claim, first_sent_at, attempts, error, created_at)
+        cents, reason, state, claim, first_sent_at, attempts, error, created_at)
     SELECT h.campaign_id, CASE WHEN a.passed THEN 'approve' ELSE 'reject' END, 'd' || a.id, a.id, 0,
         0, CASE WHEN a.passed THEN '' ELSE 'It missed a control.' END,
-        CASE WHEN a.passed THEN '' ELSE 'missed' END,
         'done', '', a.submitted_at, 1, '', a.submitted_at
     FROM annotation_assignment a JOIN annotation_hit h ON h.id = a.hit_id
     WHERE h.campaign_id = %(campaign)s

@@ -46,6 +46,7 @@ WORK_COLUMNS = (
     "submitted_at",
     "answers",
     "passed",
+    "failure",
     "account",
 )
 VOTE_COLUMNS = ("assignment_id", "item_id", "triplet_id", "worker_id", "value")
@@ -179,7 +180,7 @@ def _work_row(number: int, work: Work, worker: int) -> tuple[object, ...]:
     name = f"W{number:029d}"
     return (
         *(number, work.hit, worker, name, status, submitted, submitted),
-        *("{}", work.passed, account),
+        *("{}", work.passed, "" if work.passed else "missed", account),
     )
 
 

@@ -28,7 +28,7 @@ from retrieval.ranking.records import read as read_records
 
 FOLDER = Path(settings.DATA_DIR) / "release"
 EXTRACT = FOLDER / "extract"
-ASSIGNED = FOLDER / "placed.json"
+ASSIGNED = FOLDER / "assigned.json"
 BARE_SQL = """
     SELECT q.key, q.text, c.rank, c.score, p.pair_key, p.question, p.answer, t.label, t.votes
     FROM annotation_triplet t

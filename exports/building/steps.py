@@ -108,14 +108,14 @@ def _previous(last: Release, folder: Path) -> Previous:
 def _published(campaign: Campaign) -> dict[str, str | None]:
     """The split in which each query was published last, be it elsewhere, before it came here."""
     elsewhere = campaign.query_set.queries.exclude(split="").values_list("key", "split")
-    placed: dict[str, str | None] = dict(elsewhere)
+    split_of: dict[str, str | None] = dict(elsewhere)
     files = ReleaseFile.objects.filter(release__campaign=campaign, path=PLACEMENTS)
     for file in files.select_related("release").order_by("release__number"):
         for line in read_lines(file):
             row = orjson.loads(line)
             if row["split"] is not None:
-                placed[row["id"]] = row["split"]
-    return placed
+                split_of[row["id"]] = row["split"]
+    return split_of
 
 
 def _is_same(last: Release, folder: Path, options: Options) -> bool:

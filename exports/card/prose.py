@@ -35,7 +35,7 @@ def protocol(facts: Facts, *, judged: bool) -> list[str]:
             "Then triplets were judged here, by the steps below. A majority of these votes "
             "replaces the imported label; without a majority, that label stays."
         )
-    steps += [_hits(policy), _votes(policy), _controls(policy)]
+    steps += [_hits(policy), _votes(policy), _controls(facts)]
     return [*steps, _exclusion(facts), _who(facts)]
 
 
@@ -114,13 +114,19 @@ def _votes(policy: Facts) -> str:
     )
 
 
-def _controls(policy: Facts) -> str:
+def _controls(facts: Facts) -> str:
+    policy, counts = facts["policy"], facts["rejection_reasons"]
     fate = {
         "reject": "rejected and replaced by another worker's",
         "pay_and_discard": "paid, but its votes were discarded and replaced by another worker's",
     }[policy["on_failed_control"]]
-    reasons = " or ".join(reason.rule for reason in RejectionReason if reason.rule)
-    return f"An assignment that {reasons} was {fate}."
+    rules = [reason for reason in RejectionReason if reason.rule]
+    failed = ", ".join(f"{count(counts[reason.key])} {reason.rule}" for reason in rules)
+    return (
+        f"An assignment that {' or '.join(reason.rule for reason in rules)} was {fate}. Of this "
+        f"campaign's assignments, {failed}, and a person rejected "
+        f"{count(counts[RejectionReason.MANUAL.key])} that passed."
+    )
 
 
 def _exclusion(facts: Facts) -> str:

@@ -29,8 +29,8 @@ class Coverage:
 
 
 def coverage(scores: RunScores, release: Path) -> Coverage:
-    placed = _split_of_queries(release) if scores.other_queries else {}
-    elsewhere = sum(placed.get(query) is not None for query in scores.other_queries)
+    split_of = _split_of_queries(release) if scores.other_queries else {}
+    elsewhere = sum(split_of.get(query) is not None for query in scores.other_queries)
     return Coverage(
         missing_queries=len(scores.missing_queries),
         unranked_candidates=scores.unranked,
@@ -46,8 +46,8 @@ def refuse_foreign_ids(
     """UserError where run and split have no query, or no candidate, in common."""
     if len(scores.missing_queries) == len(labels):
         theirs, ours = scores.other_queries[0], scores.missing_queries[0]
-        placed = _split_of_queries(release).get(theirs)
-        where = f" (a query of {placed})" if placed else ""
+        published = _split_of_queries(release).get(theirs)
+        where = f" (a query of {published})" if published else ""
         raise UserError(
             f"No query of {run} is in {split}: the run has for example {quote(theirs)}{where}, "
             f"{split} has {ours}: name the run's split by --split, or use the release's ids."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.db.models import Count
 
-from annotation.analytics.campaign.progress import spent_cents
+from annotation.analytics.campaign.progress import assignment_counts, spent_cents
 from annotation.models import Campaign, Instructions
 from annotation.pipeline.ledger.settlements import excluded_workers
 from exports.layout.files import CAMPAIGN
@@ -34,6 +34,7 @@ def write_facts(
         "sources": _sources(campaign),
         "triplets": dict(triplets),
         "excluded_workers": sorted(workers[worker] for worker in excluded_workers(campaign)),
+        "rejection_reasons": assignment_counts(campaign)["rejection_reasons"],
         "cost_cents": spent,
         "bonus_cents": spent - work_cents,
     }

@@ -1,4 +1,4 @@
-"""An extract's queries, placed in splits and written to their files."""
+"""An extract's queries, divided among the splits and written to their files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def assign_splits(
     rules = Nearness()
     vectors = encode([query.text for query in queries]) if encode and queries else None
     clusters = near_duplicates(queries, vectors=vectors, rules=rules)
-    placed = split_queries(
+    placements = split_queries(
         [
             _split_query(query, row, clusters[query.id])
             for query, row in zip(queries, counts, strict=True)
@@ -53,7 +53,7 @@ def assign_splits(
         way=way,
         before=before,
     )
-    rows = [_row(row, clusters[row["id"]], placed[row["id"]]) for row in counts]
+    rows = [_row(row, clusters[row["id"]], placements[row["id"]]) for row in counts]
     return SplitAssignment(rows, {**rules.to_dict(), "vectors": vectors is not None})
 
 
@@ -72,15 +72,15 @@ def _split_query(query: NearQuery, row: Counts, cluster: str) -> SplitQuery:
     )
 
 
-def _row(row: Counts, cluster: str, placed: Placement) -> dict[str, Any]:
+def _row(row: Counts, cluster: str, placement: Placement) -> dict[str, Any]:
     return {
         "id": row["id"],
-        "split": placed.split,
+        "split": placement.split,
         "cluster": cluster,
         "candidates": row["candidates"],
         "labelled": row["labelled"],
         "complete": row["complete"],
-        "reason": placed.reason,
+        "reason": placement.reason,
     }
 
 

@@ -80,7 +80,7 @@ def _splits(folder: Path, released: Sequence[_Released], way: str) -> Sequence[s
         return own
     sizes = Counter(own)
     try:
-        placed = split_queries(
+        placements = split_queries(
             [one.query for one in released],
             # Shares: the clusters need not make the very sizes.
             **{split: sizes[split] / len(own) for split in SPLITS},
@@ -90,7 +90,7 @@ def _splits(folder: Path, released: Sequence[_Released], way: str) -> Sequence[s
         )
     except SplitError:
         return [None] * len(own)
-    return [placed[one.query.id].split for one in released]
+    return [placements[one.query.id].split for one in released]
 
 
 def _histogram(released: Sequence[_Released], splits: Sequence[str | None]) -> dict[str, Any]:

@@ -80,18 +80,18 @@ def split_queries(
     published = _published(drawn, before)
     groups = _groups((query for query in labelled if query.cluster not in published), seed)
 
-    placed = _kept(drawn, before)
+    placements = _kept(drawn, before)
     if not published:
         _check(wanted, labelled, eligible=sum(len(group.ids) for group in groups))
-    placed |= _followers(labelled, placed, published, wanted)
+    placements |= _followers(labelled, placements, published, wanted)
     if way == "random":
-        placed |= _first(groups, _room(placed, wanted))
+        placements |= _first(groups, _room(placements, wanted))
     else:
-        placed |= _stratified(groups, labelled, placed, _room(placed, wanted))
+        placements |= _stratified(groups, labelled, placements, _room(placements, wanted))
     whole = isinstance(train, int)
     if not published:
-        _check_clusters(wanted, placed, labelled, exact=whole)
-    return placed | _rest(labelled, placed, wanted["train"] if whole or not train else None)
+        _check_clusters(wanted, placements, labelled, exact=whole)
+    return placements | _rest(labelled, placements, wanted["train"] if whole or not train else None)
 
 
 def _drawn(queries: Sequence[SplitQuery], seed: int, way: str) -> list[SplitQuery]:
@@ -139,12 +139,12 @@ def _check(wanted: Mapping[str, int], labelled: Sequence[SplitQuery], *, eligibl
 
 def _check_clusters(
     wanted: Mapping[str, int],
-    placed: Mapping[str, Placement],
+    placements: Mapping[str, Placement],
     labelled: Sequence[SplitQuery],
     *,
     exact: bool,
 ) -> None:
-    sizes = _taken(placed)
+    sizes = _taken(placements)
     missed = [split for split in HELD_OUT if sizes[split] != wanted[split]]
     if any(exact or not sizes[split] for split in missed):
         largest = max(Counter(query.cluster for query in labelled).values())
@@ -168,36 +168,36 @@ def _published(
 
 def _kept(queries: Sequence[SplitQuery], before: Mapping[str, str | None]) -> dict[str, Placement]:
     """What follows from the query's own past and labels."""
-    placed = {query.id: Placement(None, NO_LABEL) for query in queries if not query.labelled}
+    placements = {query.id: Placement(None, NO_LABEL) for query in queries if not query.labelled}
     staying: defaultdict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for query in queries:
         split = before.get(query.id)
         if split is None or not query.labelled:
             continue
         if split in HELD_OUT and not query.complete:
-            placed[query.id] = Placement(None, NO_LONGER_COMPLETE)
+            placements[query.id] = Placement(None, NO_LONGER_COMPLETE)
         else:
             staying[query.cluster][split].append(query.id)
     for members in staying.values():
         stays, *leave = sorted(members, key=STRONGEST_FIRST.index)
-        placed |= {key: Placement(stays) for key in members[stays]}
+        placements |= {key: Placement(stays) for key in members[stays]}
         reason = f"near a query of {stays}"
-        placed |= {key: Placement(None, reason) for split in leave for key in members[split]}
-    return placed
+        placements |= {key: Placement(None, reason) for split in leave for key in members[split]}
+    return placements
 
 
 def _followers(
     labelled: Sequence[SplitQuery],
-    placed: Mapping[str, Placement],
+    placements: Mapping[str, Placement],
     published: Mapping[str, set[str]],
     wanted: Mapping[str, int],
 ) -> dict[str, Placement]:
     """The new queries near published ones, save those that follow to train."""
-    room = _room(placed, wanted)
+    room = _room(placements, wanted)
     found: dict[str, Placement] = {}
     for query in labelled:
         splits = sorted(published.get(query.cluster, ()), key=SPLITS.index)
-        if query.id in placed or splits in ([], ["train"]):
+        if query.id in placements or splits in ([], ["train"]):
             continue
         split = splits[0]
         if len(splits) > 1:
@@ -212,12 +212,12 @@ def _followers(
     return found
 
 
-def _taken(placed: Mapping[str, Placement]) -> Counter[str | None]:
-    return Counter(placement.split for placement in placed.values())
+def _taken(placements: Mapping[str, Placement]) -> Counter[str | None]:
+    return Counter(placement.split for placement in placements.values())
 
 
-def _room(placed: Mapping[str, Placement], wanted: Mapping[str, int]) -> dict[str, int]:
-    taken = _taken(placed)
+def _room(placements: Mapping[str, Placement], wanted: Mapping[str, int]) -> dict[str, int]:
+    taken = _taken(placements)
     return {split: max(0, wanted[split] - taken[split]) for split in HELD_OUT}
 
 
@@ -244,13 +244,13 @@ def _first(groups: Sequence[Group], room: Mapping[str, int]) -> dict[str, Placem
 def _stratified(
     groups: Sequence[Group],
     labelled: Sequence[SplitQuery],
-    placed: Mapping[str, Placement],
+    placements: Mapping[str, Placement],
     room: Mapping[str, int],
 ) -> dict[str, Placement]:
     """Whole clusters."""
     rooms = {}
     for split in HELD_OUT:
-        there = [query for query in labelled if placed.get(query.id) == Placement(split)]
+        there = [query for query in labelled if placements.get(query.id) == Placement(split)]
         answerable = sum(query.answerable for query in there)
         rooms[split] = Room(len(there), answerable, room[split])
     chosen = draw(groups, rooms)
@@ -263,11 +263,11 @@ def _stratified(
 
 
 def _rest(
-    labelled: Sequence[SplitQuery], placed: Mapping[str, Placement], limit: int | None
+    labelled: Sequence[SplitQuery], placements: Mapping[str, Placement], limit: int | None
 ) -> dict[str, Placement]:
     """To train, as long as there is room."""
-    rest = [query.id for query in labelled if query.id not in placed]
-    room = len(rest) if limit is None else max(0, limit - _taken(placed)["train"])
+    rest = [query.id for query in labelled if query.id not in placements]
+    room = len(rest) if limit is None else max(0, limit - _taken(placements)["train"])
     return {
         key: Placement("train") if number < room else Placement(None, BEYOND)
         for number, key in enumerate(rest)

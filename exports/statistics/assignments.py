@@ -20,6 +20,7 @@ class AssignmentCounts:
     reviewed: int = 0
     failed: int = 0
     discarded: int = 0
+    refused: int = 0  # rejected by a person: they did not fail
     by_status: Counter[str] = field(default_factory=Counter)
     workers: set[str] = field(default_factory=set)
     failing: set[str] = field(default_factory=set)
@@ -58,6 +59,7 @@ def read_assignments(path: Path) -> AssignmentCounts:
         work.cents += cents
         work.reviewed += passed is not None
         work.discarded += discarded
+        work.refused += status == "rejected" and passed is not False
         work.by_status[status] += 1
         work.workers.add(worker)
         if passed is False:

@@ -117,6 +117,7 @@ def _campaign(
         "open": still_open,
         "unresolved": unresolved,
         "excluded_workers": len(facts["excluded_workers"]),
+        "rejection_reasons": facts["rejection_reasons"],
         "cost_cents": tables.work.cents + facts["bonus_cents"] if tables else facts["cost_cents"],
         "bonus_cents": facts["bonus_cents"],
         "expert": said,

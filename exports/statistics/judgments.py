@@ -37,7 +37,7 @@ class Judged:
         # A tie is what the first round of annotators leaves without a majority.
         self.ties_broken += int(((decided == "labelled") & (2 * yes == size)).sum())
         self._count(votes)
-        self._look_at_gold(votes, decided)
+        self._note_unresolved_gold(votes, decided)
         self.queries += len(votes.query_ids)
 
     def _decided(self, votes: Votes) -> np.ndarray:
@@ -63,7 +63,7 @@ class Judged:
         found, triplets = np.unique(query * kinds + kind, return_counts=True)
         return np.vstack([self.queries + found // kinds, found % kinds, triplets])
 
-    def _look_at_gold(self, votes: Votes, decided: np.ndarray) -> None:
+    def _note_unresolved_gold(self, votes: Votes, decided: np.ndarray) -> None:
         for number, query in enumerate(votes.query_ids):
             if query in self.gold.queries:
                 for triplet in votes.triplets_of(number):

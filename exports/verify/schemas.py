@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from annotation.protocol.screening.control import RejectionReason
 from exports.layout.files import FORMAT_VERSIONS
 from exports.layout.rules import COUNT, FLAG, ID, LABEL, NUMBER, OBJECT, TEXT, WHOLE, Rule, whole
 from exports.layout.schemas import (
@@ -102,6 +103,7 @@ CAMPAIGN_SCHEMA = AtLeast(
         "sources": Each(OBJECT),
         "triplets": {"triplets": COUNT, "labelled": COUNT, "open": COUNT, "unresolved": COUNT},
         "excluded_workers": Each(ID),
+        "rejection_reasons": {reason.key: COUNT for reason in RejectionReason},
         "cost_cents": COUNT,
         "bonus_cents": WHOLE,
     }

@@ -1,4 +1,4 @@
-"""Who may look at the q/a database: as its pages let them."""
+"""Who may view the q/a database: the same people as on its pages."""
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 from retrieval.web.access import may_view_corpus
 
 
-class MayLook(BasePermission):
+class MayViewCorpus(BasePermission):
     message = "Your account can't view the q/a database. Ask an administrator for access."
 
     def has_permission(self, request: Request, view: APIView) -> bool:

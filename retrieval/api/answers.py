@@ -11,7 +11,7 @@ from core.rest.fields import Flag, Text, Whole
 from core.rest.openapi import operation
 from core.rest.parsing import body
 from retrieval.answering.answer import CANDIDATES
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.api.corpora import CorpusName
 from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.pair_reader import MAX_QUESTION
@@ -72,7 +72,7 @@ class AnsweredQuestion(serializers.Serializer[Any]):
 
 
 class Answers(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "pair_answer",

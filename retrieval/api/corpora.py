@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from core.rest.fields import Text
 from core.rest.openapi import operation
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.corpus.corpora import corpora
 from retrieval.models import Corpus
 
@@ -36,7 +36,7 @@ class CorporaAnswer(serializers.Serializer[Any]):
 
 
 class Corpora(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "corpus_list",

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.models import TrainedModel
 from retrieval.ranking.metrics import WAYS
 from retrieval.registry.card import card
@@ -123,7 +123,7 @@ def _row(report: ModelReport) -> dict[str, Any]:
 
 
 class Models(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
     pagination_class = NewestPages
 
     @operation(
@@ -145,7 +145,7 @@ class Models(APIView):
 
 
 class Model(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "model_read",

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from core.rest.openapi import operation
 from core.rest.pagination import TextPages, page
 from core.rest.parsing import query
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.corpus.pair_reader import MAX_ID, MAX_SOURCE
 from retrieval.models import QaPair
 
@@ -53,7 +53,7 @@ class BySourceId(TextPages):
 
 
 class Pairs(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
     pagination_class = BySourceId
 
     @operation(
@@ -70,7 +70,7 @@ class Pairs(APIView):
 
 
 class Pair(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "pair_read",

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from core.rest.fields import Flag, Text, Whole
 from core.rest.openapi import operation
 from core.rest.parsing import body
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.api.corpora import CorpusName
 from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.pair_reader import MAX_QUESTION
@@ -51,7 +51,7 @@ class SearchAnswer(serializers.Serializer[Any]):
 
 
 class Search(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "pair_search",

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import IndexForm, IndexKind, IndexVersion
 from retrieval.models.corpus import name_of
@@ -100,7 +100,7 @@ INDEX = {
 
 
 class Sources(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "source_list",
@@ -125,7 +125,7 @@ class Sources(APIView):
 
 
 class Source(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "source_read",
@@ -144,7 +144,7 @@ class Source(APIView):
 
 
 class Indexes(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
     pagination_class = NewestPages
 
     @operation(
@@ -159,7 +159,7 @@ class Indexes(APIView):
 
 
 class Index(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "index_read",

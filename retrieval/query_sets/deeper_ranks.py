@@ -29,7 +29,7 @@ class Deeper:
     retrieved: Retrieved
 
 
-def look_deeper(
+def retrieve_deeper(
     studied: QuerySet,
     *,
     queries: int,

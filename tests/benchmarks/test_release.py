@@ -20,7 +20,7 @@ def test_each_step_runs_and_the_figures_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr(record, "copy", insert)
-    for name, path in (("FOLDER", "."), ("EXTRACT", "extract"), ("ASSIGNED", "placed.json")):
+    for name, path in (("FOLDER", "."), ("EXTRACT", "extract"), ("ASSIGNED", "assigned.json")):
         monkeypatch.setattr(steps, name, tmp_path / "release" / path)
     settings.INDEX_DIR = tmp_path / "index"
     fill_database(tmp_path)

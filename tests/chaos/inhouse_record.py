@@ -62,7 +62,7 @@ def _work(work: models.Assignment, number: int, items: Mapping[str, Mapping[str,
         submitted_at=work.submitted_at.timestamp(),
         fields=work.answers,
         answers=answers,
-        passed=check_controls(expected, answers, list(mine)).passed,
+        failure=check_controls(expected, answers, list(mine)).failure,
         by_timeout=False,
         spent_cents=work.posted_hit.queue.reward_cents if work.status == "approved" else 0,
     )

@@ -77,9 +77,13 @@ class Work:
     submitted_at: float
     fields: Mapping[str, str]
     answers: Mapping[str, int]  # item's key -> 0 or 1
-    passed: bool
+    failure: str  # why it did not pass
     by_timeout: bool  # approved because nobody had decided
     spent_cents: int  # bonuses included
+
+    @property
+    def passed(self) -> bool:
+        return not self.failure
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ def _work(row: Sequence[Any], items: Mapping[str, Item]) -> Work:
         submitted_at=submitted_at,
         fields=fields,
         answers=answers,
-        passed=check_controls(expected, answers, list(items)).passed,
+        failure=check_controls(expected, answers, list(items)).failure,
         by_timeout=bool(by_timeout),
         spent_cents=spent,
     )

@@ -182,6 +182,7 @@ def _assignment(verdict: Verdict, work: Work, hit: Hit, worker: Worker) -> Assig
         submitted_at=when,
         answers=dict(work.fields),
         passed=work.passed,
+        failure=work.failure,
         account=verdict.account_of(work),
     )
 

@@ -87,7 +87,7 @@ def test_a_lost_assignment_is_named(at_its_end: Scene) -> None:
     [
         ({"status": "rejected"}, "with the status rejected, at the crowd it is approved."),
         ({"answers": {}}, "with the answers {}, at the crowd it is "),
-        ({"passed": False}, "with the review False, at the crowd it is True."),
+        ({"passed": False, "failure": "missed"}, "with the review False, at the crowd it is True."),
         ({"passed": None}, "with the review None, at the crowd it is True."),
     ],
 )

@@ -26,7 +26,7 @@ def test_both_releases_are_the_same(at_its_end: Scene, tmp_path: Path) -> None:
 def test_what_the_live_database_says_of_votes_has_no_say(at_its_end: Scene, tmp_path: Path) -> None:
     live = export(at_its_end.campaign, tmp_path / "live").folder
     Judgment.objects.update(value=1)
-    Assignment.objects.update(passed=False, status="rejected", account="released")
+    Assignment.objects.update(passed=False, failure="missed", status="rejected", account="released")
     Triplet.objects.update(status="open", label=None, votes=0, positive_votes=0)
     replayed = replayed_release(at_its_end.state, at_its_end.campaign, tmp_path / "replayed")
     assert differing_files(live, replayed) == []

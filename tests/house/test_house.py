@@ -20,6 +20,8 @@ import config.urls
 print(*sys.modules)
 """
 OUR_APPS = {"retrieval", "annotation", "exports"}
+# Of several rooms at once: all of the API, of the pipeline; a walk through every page.
+OF_ALL_ROOMS = {"annotation/api/whole", "annotation/pipeline/whole", "annotation/web/walk"}
 
 
 def test_money_is_booked_by_the_ledger_alone() -> None:
@@ -96,6 +98,21 @@ def test_the_site_loads_nothing_that_only_builds_of_releases_need() -> None:
     assert "exports.web.release" in loaded
     heavy = {"bm25s", "datasketch", "faiss", "matplotlib", "pyarrow", "scipy", "sklearn", "torch"}
     assert heavy.isdisjoint(loaded)
+
+
+def test_the_tests_mirror_the_tree() -> None:
+    """A folder of tests has the name of a folder, or of a module, of the product."""
+    folders = {
+        path.parent.relative_to(ROOT / "tests")
+        for package in ("core", *OUR_APPS)
+        for path in (ROOT / "tests" / package).rglob("test_*.py")
+    }
+    strange = {
+        str(folder)
+        for folder in folders
+        if not (ROOT / folder).is_dir() and not (ROOT / f"{folder}.py").is_file()
+    }
+    assert strange == OF_ALL_ROOMS
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

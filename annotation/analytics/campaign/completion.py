@@ -1,11 +1,11 @@
-"""Whether a campaign has made what it is for; derived, for an exclusion may open it again."""
+"""A campaign's state as people and programs see it: complete where nothing is left to do."""
 
 from typing import NamedTuple, cast
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, QuerySet
 
-from annotation.models import Assignment, Campaign, OutboxMessage, Triplet
-from annotation.pipeline.outbox.claims import UNSENT
+from annotation.models import Campaign
+from annotation.pipeline.publishing.completion import complete, is_complete
 
 
 class Shown(NamedTuple):
@@ -17,10 +17,6 @@ class Shown(NamedTuple):
 
 COMPLETE = Shown("complete", "Complete")
 STATES = [(each.value, each.label) for each in Campaign.State] + [tuple(COMPLETE)]
-
-
-def is_complete(campaign: Campaign) -> bool:
-    return Campaign.objects.filter(complete(), pk=campaign.pk).exists()
 
 
 def with_completion(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
@@ -37,18 +33,3 @@ def state_of(campaign: Campaign) -> Shown:
 
 def as_stored(campaign: Campaign) -> Shown:
     return Shown(campaign.state, Campaign.State(campaign.state).label)
-
-
-def complete() -> Q:
-    """Of published campaigns: each triplet is labelled or unresolved, and nothing is under way."""
-    triplets = Triplet.objects.filter(campaign=OuterRef("pk"))
-    to_review = Assignment.objects.filter(hit__campaign=OuterRef("pk"), passed=None)
-    waiting = OutboxMessage.objects.filter(campaign=OuterRef("pk"), state__in=UNSENT)
-    return (
-        ~Q(endpoint="")
-        & ~Q(state=Campaign.State.CANCELLED)
-        & Exists(triplets)
-        & ~Exists(triplets.filter(status=Triplet.Status.OPEN))
-        & ~Exists(to_review)
-        & ~Exists(waiting)
-    )

@@ -12,6 +12,7 @@ from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.setup.pool_depth import studied_campaign
 from annotation.protocol.labels.agreement import Pairs, agreement
+from annotation.protocol.screening.control import RejectionReason
 from retrieval.models import Candidate
 
 
@@ -77,14 +78,18 @@ def hit_counts(campaign: Campaign) -> dict[str, object]:
 
 
 def assignment_counts(campaign: Campaign) -> dict[str, object]:
-    return Assignment.objects.filter(hit__campaign=campaign).aggregate(
+    rows = Assignment.with_rejection(Assignment.objects.filter(hit__campaign=campaign))
+    counts = rows.aggregate(
         submitted=Count("pk"),
         to_review=Count("pk", filter=Q(passed=None)),
         approved=Count("pk", filter=Q(status="approved")),
         rejected=Count("pk", filter=Q(status="rejected")),
         failed_controls=Count("pk", filter=Q(passed=False)),
         workers=Count("worker", distinct=True),
+        **{one.key: Count("pk", filter=Q(rejection=one.key)) for one in RejectionReason},
     )
+    reasons = {one.key: counts.pop(one.key) for one in RejectionReason}
+    return {**counts, "rejection_reasons": reasons}
 
 
 def _qualification_test(campaign: Campaign) -> dict[str, object]:

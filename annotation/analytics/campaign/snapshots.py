@@ -23,6 +23,7 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     outlook, prolonging     of `pipeline.publishing.outlook`: what operations would cost and strand
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
+    rejection_reasons       {why an assignment was rejected, or is paid and discarded: how many}
     seconds                 that counting took
 """
 

@@ -8,11 +8,11 @@ from typing import Self
 from django.db.models import Count, Max, Min, Sum
 from django.utils import timezone
 
-from annotation.analytics.campaign.completion import is_complete
 from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of, first_round_cents
 from annotation.pipeline.outbox.claims import Clock
+from annotation.pipeline.publishing.completion import is_complete
 from annotation.pipeline.publishing.outlook import expired_hits
 from annotation.pipeline.publishing.publish import held_back, left_out
 from annotation.pipeline.publishing.takers import Stranded, stranded

@@ -16,7 +16,7 @@ from annotation.jobs.requests import ask_for_count, ask_for_index
 from core.rest.fields import Flag, Share, Text
 from core.rest.openapi import key_header, operation
 from core.rest.parsing import Nothing, body
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.api.corpora import CorpusName
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs.handlers import IndexRequest
@@ -52,7 +52,7 @@ class IndexSent(serializers.Serializer[dict[str, Any]]):
 
 
 class BuildIndex(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "index_build",
@@ -75,7 +75,7 @@ class BuildIndex(APIView):
 
 
 class CountSources(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
 
     @operation(
         "source_count",

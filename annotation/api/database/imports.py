@@ -25,7 +25,7 @@ from core.errors import UserError
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import OffsetPages, offset_page
 from core.rest.parsing import body
-from retrieval.api.access import MayLook
+from retrieval.api.access import MayViewCorpus
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.jobs.import_files import KIND, MOST_REJECTED, ImportRequest, rejected_rows
@@ -93,7 +93,7 @@ class ImportersSession(SessionAuthentication):
 
 class Import(APIView):
     authentication_classes = [BearerToken, ImportersSession]
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
     parser_classes = [MultiPartParser]
     received: Received
 
@@ -137,7 +137,7 @@ class Import(APIView):
 
 
 class Rejected(APIView):
-    permission_classes = [MayLook]
+    permission_classes = [MayViewCorpus]
     pagination_class = OffsetPages
 
     @operation(

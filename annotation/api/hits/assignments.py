@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from annotation.api.base.access import campaign_of
 from annotation.api.base.filters import parameters, read_filter
-from annotation.models import Assignment, Judgment, OutboxMessage
+from annotation.models import Assignment, Judgment
 from annotation.web.base.filters import AssignmentFilter
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
@@ -28,7 +28,8 @@ class AssignmentRow(serializers.Serializer[Assignment]):
         allow_null=True, help_text="whether it passed its controls; null: not reviewed"
     )
     rejection = serializers.CharField(
-        help_text="why we rejected it: unanswered, missed (controls) or manual; empty: we did not"
+        help_text="why its votes do not count: unanswered, missed (controls) or manual (a person "
+        "rejected it); empty: it did not fail and is not rejected"
     )
     paid = serializers.CharField(
         source="account",
@@ -79,7 +80,7 @@ class Assignments(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        assignments = OutboxMessage.with_rejection(
+        assignments = Assignment.with_rejection(
             Assignment.objects.filter(hit__campaign=campaign_of(request, name))
         )
         found = read_filter(request, AssignmentFilter, assignments.select_related("hit", "worker"))
@@ -97,7 +98,7 @@ class OneAssignment(APIView):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name)
-        assignments = OutboxMessage.with_rejection(
+        assignments = Assignment.with_rejection(
             Assignment.objects.select_related("hit", "worker").filter(hit__campaign=campaign)
         )
         return Response(AssignmentRead(get_object_or_404(assignments, pk=pk)).data)

@@ -17,8 +17,7 @@ from annotation.crowd.inhouse.workers import InhouseWorkers
 from annotation.crowd.port import CrowdHit, CrowdSite, HitTypeSpec, Submission
 from annotation.protocol.policy.crowds import CROWDED_HIT
 
-SITE = CrowdSite("inhouse", "your own team", setting="", money="", is_local=True)
-ENDPOINT = SITE.endpoint
+INHOUSE_SITE = CrowdSite("inhouse", "your own team", setting="", money="", is_local=True)
 # Nobody is paid through us: no campaign ever waits for money. Every BIGINT column holds it.
 BALANCE_CENTS = 10**15
 PAGE = 2000
@@ -36,7 +35,7 @@ _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 class InhouseCrowd(InhouseWorkers):
     @property
     def site(self) -> CrowdSite:
-        return SITE
+        return INHOUSE_SITE
 
     def balance_cents(self) -> int:
         return BALANCE_CENTS

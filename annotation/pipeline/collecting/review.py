@@ -99,14 +99,15 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         answers = given_answers(assignment.answers, [item.key for item in mine])
         check = _check(mine, answers)
         assignment.passed = check.passed
+        assignment.failure = check.failure
         votes += _votes(assignment, mine, answers)
         messages += _decision(campaign, assignment, check)
         assignments.append(
             AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers)
         )
-    for passed in (True, False):
-        such = [assignment.pk for assignment in batch if assignment.passed is passed]
-        Assignment.objects.filter(pk__in=such).update(passed=passed)
+    for failure in {assignment.failure for assignment in batch}:
+        such = [assignment.pk for assignment in batch if assignment.failure == failure]
+        Assignment.objects.filter(pk__in=such).update(passed=not failure, failure=failure)
     if campaign.hits.filter(repack=True).exists():
         votes = _first_only(votes)
     insert(Judgment, Vote._fields, votes)
@@ -177,7 +178,6 @@ def _decision(
             token=token(kind, assignment.crowd_id),
             assignment=assignment,
             reason=_rejection(campaign, check) if rejected else "",
-            rejection=check.reason.key if rejected else "",
         )
     ]
 

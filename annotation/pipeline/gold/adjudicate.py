@@ -18,7 +18,7 @@ from django.db.models import (
 )
 from django.db.models.functions import MD5, Cast, Concat
 
-from annotation.crowd.inhouse.adapter import ENDPOINT
+from annotation.crowd.accounts import workers_of
 from annotation.crowd.inhouse.models import Assignment
 from annotation.models import (
     Campaign,
@@ -27,7 +27,6 @@ from annotation.models import (
     ItemReport,
     Judgment,
     Triplet,
-    Worker,
 )
 from annotation.pipeline.labelling.disagreements import disagreements, most_important
 
@@ -68,8 +67,8 @@ class Pile:
         triplets = Triplet.objects.filter(campaign=self.campaign)
         if self.worker_id is None:
             return triplets
-        worker = Worker.objects.filter(crowd=ENDPOINT, worker_id=self.worker_id)
-        judged = Judgment.objects.filter(worker__in=worker, triplet__isnull=False)
+        workers = workers_of(self.worker_id)
+        judged = Judgment.objects.filter(worker__in=workers, triplet__isnull=False)
         gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
         assignments = Assignment.objects.filter(member__worker_id=self.worker_id).exclude(
             status__in=gone

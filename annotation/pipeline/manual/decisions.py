@@ -18,7 +18,6 @@ from annotation.pipeline.ledger.reservations import OverBudget, account_of, lock
 from annotation.pipeline.ledger.settlements import reserve_overturn
 from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
 from annotation.pipeline.outbox.messages import cancel_messages, token
-from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 
 LONGEST_REASON = 1024  # that MTurk carries
@@ -186,7 +185,6 @@ def _order(
         assignment=assignment,
         worker=assignment.worker,
         reason=reason,
-        rejection=RejectionReason.MANUAL.key if kind == Kind.REJECT else "",
     )
 
 

@@ -23,7 +23,7 @@ def other_condition(campaign: Campaign) -> Campaign | None:
     return None
 
 
-def works_in_other_condition(campaign: Campaign, worker_id: str) -> bool:
+def has_judged_other_condition(campaign: Campaign, worker_id: str) -> bool:
     """As far as their work there is known here."""
     other = other_condition(campaign)
     if other is None:

@@ -13,7 +13,6 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.access.roles import annotators_of
 from annotation.crowd.inhouse import queue
-from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.models import Assignment as Taken
 from annotation.crowd.inhouse.models import HitType, Member
 from annotation.models import Campaign, Exclusion, Hit
@@ -72,8 +71,8 @@ def has_judged(hit: Hit, worker_id: str) -> bool:
 def members_of(campaign: Campaign) -> QuerySet[Member]:
     """To whom the campaign is open, or would be after its qualification test."""
     members = Member.objects.filter(active=True, user__is_active=True)
-    out = Exclusion.in_force(campaign).filter(worker__crowd=ENDPOINT)
-    members = members.exclude(worker_id__in=out.values("worker__worker_id"))
+    excluded = Exclusion.in_force(campaign)
+    members = members.exclude(worker_id__in=excluded.values("worker__worker_id"))
     members = members.exclude(worker_id__in=_failed(campaign))
     if (annotators := annotators_of(campaign)) is not None:
         members = members.filter(user__in=annotators.values("user"))
@@ -101,7 +100,7 @@ def at_work_in(campaigns: Iterable[Campaign]) -> QuerySet[Taken]:
 
 def _failed(campaign: Campaign) -> list[str]:
     """All tries are used up."""
-    results = campaign.qualification_results.filter(worker__crowd=ENDPOINT).order_by()
+    results = campaign.qualification_results.order_by()
     counted = results.values("worker__worker_id").annotate(
         tries=Count("pk"), passes=Count("pk", filter=Q(passed=True))
     )
@@ -123,7 +122,8 @@ def stranded(campaign: Campaign, now: datetime) -> Stranded:
 
 def _with_takers(campaign: Campaign, now: datetime) -> list[tuple[int, int]]:
     """Of each HIT that wants people: how many, and how many are left, no further than that."""
-    if not campaign.policy.crowd_traits.has_accounts or campaign.endpoint != ENDPOINT:
+    policy = campaign.policy
+    if not policy.crowd_traits.has_accounts or not campaign.endpoint:
         return []
     members = members_of(campaign).values_list("pk", flat=True)
     most = campaign.hits.order_by("-max_assignments").values_list("max_assignments", flat=True)
@@ -133,7 +133,7 @@ def _with_takers(campaign: Campaign, now: datetime) -> list[tuple[int, int]]:
         has_judged=_HAS_JUDGED.format(hit="h.asked_id", worker="p.worker_id"),
         most=most.first() or 0,
     )
-    given = {"campaign": campaign.pk, "now": queue.stored(now), "crowd": ENDPOINT}
+    given = {"campaign": campaign.pk, "now": queue.stored(now), "crowd": policy.crowd}
     with connection.cursor() as cursor:
         cursor.execute(statement, given)
         return list(cursor.fetchall())

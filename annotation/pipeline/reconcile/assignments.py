@@ -19,7 +19,6 @@ from annotation.pipeline.outbox.threads import calling
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.snapshot import Ours, Sides
-from annotation.protocol.screening.control import RejectionReason
 from core.progress import Progress
 
 Status = Assignment.Status
@@ -183,7 +182,6 @@ class _Repairs:
             token=token(kind, assignment.crowd_id, calls.count()),
             assignment=assignment,
             reason=last.reason if last else REFUSED if refused else "",
-            rejection=last.rejection if last else RejectionReason.MANUAL.key if refused else "",
         )
         self._report.did(
             Repair.SENT_AGAIN,

@@ -11,7 +11,7 @@ from annotation.protocol.studies.pool_depth import Hidden, Labels, hidden
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.models import QuerySet
-from retrieval.query_sets.deeper_ranks import Deeper, look_deeper, store_deeper
+from retrieval.query_sets.deeper_ranks import Deeper, retrieve_deeper, store_deeper
 from retrieval.vectors.types import Encoder
 
 QUERIES = 100  # as many as a person can judge, and enough for an interval
@@ -70,7 +70,7 @@ def create_depth_study(
     its transaction.
     """
     plan = plan_depth_study(parent, name, queries=queries, to=to, seed=seed)
-    deeper = look_deeper(
+    deeper = retrieve_deeper(
         parent.query_set,
         queries=plan.queries,
         k=plan.first - 1,

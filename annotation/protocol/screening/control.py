@@ -30,6 +30,12 @@ class RejectionReason(Enum):
         self.rule = rule
 
 
+def reasons_in_words(counts: Mapping[str, int]) -> str:
+    """`counts`: of assignments, by the reasons' keys."""
+    found = [(reason.label, counts.get(reason.key, 0)) for reason in RejectionReason]
+    return "; ".join(f"{label} ({count:,})" for label, count in found if count)
+
+
 @dataclass(frozen=True)
 class ControlCheck:
     """The items that each reason holds for; their keys are sorted."""
@@ -39,6 +45,11 @@ class ControlCheck:
     @property
     def passed(self) -> bool:
         return not any(self.failures.values())
+
+    @property
+    def failure(self) -> str:
+        """Its reason's key; empty: it passed."""
+        return "" if self.passed else self.reason.key
 
     @property
     def reason(self) -> RejectionReason:

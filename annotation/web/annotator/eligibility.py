@@ -6,33 +6,28 @@ from collections.abc import Iterable
 from django.db.models import Q, QuerySet
 
 from annotation.access.roles import kept_from
-from annotation.crowd.inhouse.adapter import ENDPOINT
-from annotation.crowd.inhouse.models import Assignment, HitType, Member
+from annotation.crowd.accounts import campaigns_with_accounts
+from annotation.crowd.inhouse.models import HitType, Member
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Hit
 from annotation.pipeline.manual.qualification import exclusion_of
 from annotation.pipeline.publishing.pilot_conditions import (
     WITH_CONDITIONS,
-    works_in_other_condition,
+    has_judged_other_condition,
 )
 from annotation.pipeline.publishing.takers import at_work_in, has_judged
 
+NOT_OPEN = "This task is not open to you"
 UNKNOWN = "Its campaign no longer exists. Return this task and take another one."
-KNOWN = (
-    "You have judged some of these questions before, and each needs a new annotator."
-    " Return this task and take another one."
-)
-
-OTHER_CONDITION = (
-    "You work in another campaign with the same questions, and nobody judges in both."
-    " Return this task and take another one."
-)
+OTHER_CONDITION = "You work in another campaign with the same questions, and nobody judges in both."
+KNOWN = "You have judged some of these questions before, and each needs a new annotator."
+RETURN_IT = "Return this task, which costs you nothing, and take another one."
 NOT_CHOSEN = "Only the campaign's own annotators can take this task. Ask its owner to add you."
 
 
 def closed_queues(member: Member) -> frozenset[int]:
     """Primary keys of those whose HITs are not for this member."""
-    ours = Campaign.objects.filter(endpoint=ENDPOINT, pilot_with_the_answer__isnull=False)
+    ours = campaigns_with_accounts().filter(pilot_with_the_answer__isnull=False)
     conditions = other_conditions(member, ours.select_related("pilot_with_the_answer"))
     closed = Q(pk__in=kept_from(member.user).values("pk")) | Q(pk__in=conditions)
     return _queues(Campaign.objects.filter(closed))
@@ -44,7 +39,8 @@ def queues_of_others(member: Member) -> frozenset[int]:
 
 
 def _queues(campaigns: QuerySet[Campaign]) -> frozenset[int]:
-    types = campaigns.filter(endpoint=ENDPOINT).values("hit_type_id")
+    ours = campaigns_with_accounts().filter(pk__in=campaigns.values("pk"))
+    types = ours.values("hit_type_id")
     return frozenset(HitType.objects.filter(type_id__in=types).values_list("queue__pk", flat=True))
 
 
@@ -67,19 +63,24 @@ def other_conditions(member: Member, ours: Iterable[Campaign]) -> set[int]:
     return {other for one, other in both_ways if one in worked}
 
 
-def hit_of(assignment: Assignment) -> Hit | None:
+def hit_of(key: str) -> Hit | None:
     hits = Hit.objects.select_related("campaign", "instructions", *WITH_CONDITIONS)
-    return hits.filter(key=assignment.posted_hit.annotation).first()
+    return hits.filter(key=key).first()
 
 
-def why_not(member: Member, hit: Hit | None) -> list[str]:
+def why_not_member(member: Member, hit: Hit | None) -> list[str]:
     """Sentences for the member; none: the HIT suits."""
     if hit is None:
         return [UNKNOWN]
-    if exclusion := exclusion_of(hit.campaign, member.worker_id):
-        return why_excluded(exclusion)
-    if kept_from(member.user).filter(pk=hit.campaign_id).exists():
-        return [NOT_CHOSEN]
-    if works_in_other_condition(hit.campaign, member.worker_id):
-        return [OTHER_CONDITION]
-    return [KNOWN] if has_judged(hit, member.worker_id) else []
+    if sentences := why_not(hit, member.worker_id):
+        return sentences
+    return [NOT_CHOSEN] if kept_from(member.user).filter(pk=hit.campaign_id).exists() else []
+
+
+def why_not(hit: Hit, worker_id: str) -> list[str]:
+    """Sentences for a worker of whichever crowd; none: the campaign's record is not against it."""
+    if exclusion := exclusion_of(hit.campaign, worker_id):
+        return [*why_excluded(exclusion), RETURN_IT]
+    if has_judged_other_condition(hit.campaign, worker_id):
+        return [OTHER_CONDITION, RETURN_IT]
+    return [KNOWN, RETURN_IT] if has_judged(hit, worker_id) else []

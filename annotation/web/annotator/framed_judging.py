@@ -18,14 +18,8 @@ from annotation.crowd.mturk.endpoints import (
     site_of,
     spellings,
 )
-from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment, Campaign, Hit
-from annotation.pipeline.manual.qualification import exclusion_of
-from annotation.pipeline.publishing.pilot_conditions import (
-    WITH_CONDITIONS,
-    works_in_other_condition,
-)
-from annotation.pipeline.publishing.takers import has_judged
+from annotation.web.annotator.eligibility import NOT_OPEN, RETURN_IT, hit_of, why_not
 from annotation.web.annotator.judging_context import judging_context
 from annotation.web.base.middleware import AWAY_SECONDS
 
@@ -37,8 +31,6 @@ _MTURK_SITES = (
     "https://requester.mturk.com",
     "https://requestersandbox.mturk.com",
 )
-
-RETURN_IT = "Please return this task, which costs you nothing"
 
 
 @require_safe
@@ -74,10 +66,8 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
 
 def _find_hit(signed: str) -> Hit | None:
     try:
-        key = read_hit_key(signed)
-        hits = Hit.objects.select_related("campaign", "instructions", *WITH_CONDITIONS)
-        return hits.get(key=key)
-    except (BadSignature, Hit.DoesNotExist):
+        return hit_of(read_hit_key(signed))
+    except BadSignature:
         return None
 
 
@@ -89,26 +79,12 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
         )
         return _refusal(409, "This task is submitted", [sentence], done=visit.assignment_id)
     if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
-        sentence = f"It takes no more answers. {RETURN_IT}, and take another one."
-        return _refusal(410, "This task is over", [sentence])
+        return _refusal(410, "This task is over", ["It takes no more answers.", RETURN_IT])
     # The worker's id is only claimed: a lie excludes nobody but the liar.
     if not (visit.assignment_id and visit.worker_id):
         return None
-    if exclusion := exclusion_of(hit.campaign, visit.worker_id):
-        sentences = [*why_excluded(exclusion), f"{RETURN_IT}."]
-        return _refusal(403, "This task is not open to you", sentences)
-    if works_in_other_condition(hit.campaign, visit.worker_id):
-        sentence = (
-            "You work in another campaign that asks the same questions in another way, and people"
-            f" who judge in one of the two are not asked in the other. {RETURN_IT}."
-        )
-        return _refusal(403, "This task is not open to you", [sentence])
-    if has_judged(hit, visit.worker_id):
-        sentence = (
-            "You have judged some of these questions before, and each of them needs another pair"
-            f" of eyes. {RETURN_IT}, and take another one."
-        )
-        return _refusal(403, "You know these questions already", [sentence])
+    if sentences := why_not(hit, visit.worker_id):
+        return _refusal(403, NOT_OPEN, sentences)
     return None
 
 

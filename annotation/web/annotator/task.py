@@ -20,11 +20,12 @@ from annotation.pipeline.collecting.review import FIELD
 from annotation.protocol.screening.behaviour import BEHAVIOUR, BEHAVIOUR_LENGTH, REPORT, REPORT_TEXT
 from annotation.web.annotator.eligibility import (
     NOT_CHOSEN,
+    NOT_OPEN,
     UNKNOWN,
     closed_queues,
     hit_of,
     queues_of_others,
-    why_not,
+    why_not_member,
 )
 from annotation.web.annotator.judging_context import WorkerItem, judging_context
 from annotation.web.base.guards import MemberRequest, member_page, refuse
@@ -32,7 +33,6 @@ from annotation.web.base.middleware import wants_json
 
 NOTHING_LEFT = "There are no more tasks of this kind at the moment. Thank you!"
 NO_KIND = "There are no tasks of this kind: start from your own page."
-NOT_OPEN = "This task is not open to you"
 NOT_YOURS = "You have no such task: open it from your own page."
 
 
@@ -61,8 +61,8 @@ def assignment(request: MemberRequest, assignment_id: str) -> HttpResponse:
         assignment = assignments.revive(request.member, assignment_id, now=timezone.now())
     except Refused as refused:
         return _over(request, refused)
-    hit = hit_of(assignment)
-    if (sentences := why_not(request.member, hit)) or hit is None:
+    hit = hit_of(assignment.posted_hit.annotation)
+    if (sentences := why_not_member(request.member, hit)) or hit is None:
         return _not_open(request, assignment, sentences)
     return _page(request, assignment, hit)
 
@@ -187,7 +187,7 @@ def _incomplete(
     sentence = f"No answer yet to item {numbers}: choose Yes or No for each, then submit again."
     if wants_json(request):
         return JsonResponse({"error": sentence}, status=422)
-    hit = hit_of(assignment)
+    hit = hit_of(assignment.posted_hit.annotation)
     assert hit is not None  # its items were asked for
     return _page(request, assignment, hit, fault=sentence, status=422)
 

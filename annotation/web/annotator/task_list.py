@@ -15,14 +15,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import kept_from
+from annotation.crowd.accounts import campaigns_with_accounts, workers_of
 from annotation.crowd.inhouse import assignments
-from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.assignments import MOST_COUNTED
 from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
-from annotation.models import Campaign, Exclusion, OutboxMessage, QualificationResult
+from annotation.models import Campaign, Exclusion, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
@@ -73,7 +73,7 @@ class Closed:
 @member_page
 def work(request: MemberRequest) -> HttpResponse:
     member, now = request.member, timezone.now()
-    ours = Campaign.objects.filter(endpoint=ENDPOINT).select_related("pilot_with_the_answer")
+    ours = campaigns_with_accounts().select_related("pilot_with_the_answer")
     campaigns = list(ours.order_by("pk"))
     exclusions = _exclusions(member)
     others = kept_from(member.user).values_list("pk", flat=True)
@@ -106,7 +106,7 @@ def work(request: MemberRequest) -> HttpResponse:
 @require_safe
 @member_page
 def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
-    campaign = get_object_or_404(Campaign, name=name, endpoint=ENDPOINT)
+    campaign = get_object_or_404(campaigns_with_accounts(), name=name)
     # What the published HITs show: a newer version may hold for none of them.
     shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
     text = (shown or campaign.instructions.latest("version")).text
@@ -116,9 +116,8 @@ def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
 
 def _exclusions(member: Member) -> list[Exclusion]:
     """From in-house campaigns."""
-    found = Exclusion.objects.filter(
-        worker__crowd=ENDPOINT, worker__worker_id=member.worker_id, restored_at=None
-    )
+    workers = workers_of(member.worker_id)
+    found = Exclusion.objects.filter(worker__in=workers, restored_at=None)
     return list(found.select_related("campaign").order_by("pk"))
 
 
@@ -168,9 +167,8 @@ def _qualification_tests(member: Member, campaigns: Sequence[Campaign]) -> list[
         if campaign.qualified_id and campaign.state != Campaign.State.CANCELLED
     ]
     tries: dict[int, list[bool]] = {campaign.pk: [] for campaign in waiting}
-    results = QualificationResult.objects.filter(
-        campaign__in=waiting, worker__crowd=ENDPOINT, worker__worker_id=member.worker_id
-    )
+    workers = workers_of(member.worker_id)
+    results = QualificationResult.objects.filter(campaign__in=waiting, worker__in=workers)
     for campaign, passed in results.values_list("campaign", "passed"):
         tries[campaign].append(passed)
     return [
@@ -206,7 +204,7 @@ def _rejected(member: Member) -> QuerySet[Assignment]:
 def _reasons(member: Member) -> list[tuple[str, int]]:
     """With their counts, the most frequent first."""
     ids = _rejected(member).values("assignment_id")
-    ours = OutboxMessage.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
+    ours = Submitted.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
     counts = Counter(row["rejection"] for row in ours.values("rejection"))
     found = [(reason.label, counts[reason.key]) for reason in RejectionReason]
     return sorted(((label, count) for label, count in found if count), key=lambda one: -one[1])

@@ -107,7 +107,11 @@ class AssignmentFilter(Filter):
         label="Controls",
         by=lambda it: Q(passed={"yes": True, "no": False}.get(it)),
     )
-    rejection = Choice([(one.key, one.label) for one in RejectionReason], by="rejection")
+    rejection = Choice(
+        [(one.key, one.label) for one in RejectionReason],
+        label="Rejection reason",
+        by="rejection",
+    )
 
 
 class LogFilter(Filter):

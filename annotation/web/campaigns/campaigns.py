@@ -9,9 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CREATE, visible_campaigns
-from annotation.analytics.campaign.completion import COMPLETE, Shown, as_stored, complete
+from annotation.analytics.campaign.completion import COMPLETE, Shown, as_stored
 from annotation.models import Account, Campaign, Snapshot
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.completion import complete
 from annotation.protocol.estimates.cost import is_free
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page

@@ -11,14 +11,15 @@ from django.utils import timezone
 
 from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
-from annotation.analytics.campaign.completion import is_complete
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
 from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.completion import is_complete
 from annotation.protocol.estimates.cost import is_free
+from annotation.protocol.screening.control import reasons_in_words
 from core.errors import UserError
 from retrieval.models import Job
 
@@ -86,6 +87,8 @@ class Overview:
     counting: Job | None
     stages: list[Stage]
     finish: str
+    rejections: int  # assignments that failed or were rejected
+    reasons: str  # with their counts
     money: Money | None  # None where none moves
     troubles: list[Trouble]
     buttons: list[Button]
@@ -96,6 +99,7 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
     account = Account.objects.filter(campaign=campaign).first() or Account()
     counting = _counting(campaign)
     late = last is None or timezone.now() - last.at > FRESH
+    reasons = figures["rejection_reasons"] if figures else {}
     return Overview(
         mark=_mark(campaign, last, account, counting, late=late),
         figures=figures,
@@ -104,6 +108,8 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
         counting=counting,
         stages=_stages(figures) if figures else [],
         finish=finish(campaign, last) if last else "",
+        rejections=sum(reasons.values()),
+        reasons=reasons_in_words(reasons),
         money=_money(campaign, account, figures),
         troubles=_troubles(campaign, figures, reader),
         buttons=_buttons(campaign, figures, reader),

@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.models import Assignment, Campaign, OutboxMessage
+from annotation.models import Assignment, Campaign
 from annotation.web.base.filters import AssignmentFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import list_page
@@ -30,7 +30,7 @@ def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _window_of(campaign: Campaign, asked: AssignmentSearch, start: int) -> Window:
-    rows = OutboxMessage.with_rejection(Assignment.objects.filter(hit__campaign=campaign))
+    rows = Assignment.with_rejection(Assignment.objects.filter(hit__campaign=campaign))
     rows = rows.filter(asked.where())
     rows, name = rows.select_related("hit", "worker"), asked.cleaned_data["q"]
     if name or asked.cleaned_data["hit"] is not None:

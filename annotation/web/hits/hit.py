@@ -42,7 +42,7 @@ class Booked:
 def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     hits = with_state(campaign.hits.select_related("instructions"), timezone.now())
     hit = get_object_or_404(hits, pk=pk)
-    submitted = OutboxMessage.with_rejection(hit.assignments.select_related("worker"))
+    submitted = Assignment.with_rejection(hit.assignments.select_related("worker"))
     assignments = list(submitted.order_by("submitted_at", "pk"))
     context: dict[str, Any] = {
         "hit": hit,

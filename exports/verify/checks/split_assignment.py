@@ -21,7 +21,7 @@ def check_split_assignment(records: Records, facts: Facts, findings: Findings) -
         findings.unchecked.append(NOT_DRAWN.format(PLACEMENTS, why))
         return
     try:
-        placed = split_queries(
+        placements = split_queries(
             [_split_query(row, records) for row in records.placements.values()],
             **_sizes(facts),
             seed=facts.campaign["seeds"]["split"],
@@ -32,11 +32,11 @@ def check_split_assignment(records: Records, facts: Facts, findings: Findings) -
         findings.differ(PLACEMENTS, f"{PLACEMENTS}: no such splits can be drawn: {error}")
         return
     for query, row in records.placements.items():
-        if placed[query].split != row["split"]:
+        if placements[query].split != row["split"]:
             findings.differ(
                 f"{PLACEMENTS}: splits",
                 f"{PLACEMENTS}: query {quote(query)} is in {row['split'] or 'no split'}, the seed "
-                f"draws it for {placed[query].split or 'none'}",
+                f"draws it for {placements[query].split or 'none'}",
             )
 
 

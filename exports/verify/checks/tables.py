@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from annotation.protocol.labels.valid_votes import VoteFacts, is_discarded, void_reason
-from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
+from annotation.protocol.screening.control import RejectionReason
+from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CONTROLS, JUDGMENTS
 from exports.layout.schemas import FACTS, TABLES
-from exports.statistics.assignments import rows
+from exports.statistics.assignments import read_assignments, rows
 from exports.statistics.votes import Ints, Votes, numbers, read_votes
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
@@ -62,6 +63,7 @@ def check_assignments(folder: Path, facts: Facts, findings: Findings) -> Checked
     workers: dict[str, int] = {}
     done, good = _assignments(folder, workers, facts.campaign["excluded_workers"], findings)
     missed, judged = _controls(folder, workers, findings)
+    _check_reasons(folder, facts.campaign["rejection_reasons"], missed, findings)
     every = np.sort(done)
     for kind, least in facts.controls.items():
         if few := int((_times(every, judged[kind]) < least).sum()):
@@ -80,6 +82,24 @@ def check_assignments(folder: Path, facts: Facts, findings: Findings) -> Checked
     kept = np.sort(kept)
     items = facts.policy.hit_size - _times(kept, controls)
     return CheckedAssignments(kept, items, np.zeros_like(kept), workers)
+
+
+def _check_reasons(
+    folder: Path, stated: Mapping[str, int], missed: Ints, findings: Findings
+) -> None:
+    """No file shows every question that was left out, so of `missed` there may be fewer."""
+    work, manual = read_assignments(folder / ASSIGNMENTS), stated[RejectionReason.MANUAL.key]
+    failed = sum(stated.values()) - manual
+    for what, said, least, most in (
+        ("failed", failed, work.failed, work.failed),
+        ("rejected manually", manual, work.refused, work.refused),
+        ("missed a control", stated[RejectionReason.MISSED.key], 0, len(np.unique(missed))),
+    ):
+        if not least <= said <= most:
+            findings.differ(
+                CAMPAIGN,
+                f"{CAMPAIGN}: rejection_reasons: {said:,} {what}, by the other files {most:,}",
+            )
 
 
 def _times(assignments: Ints, rows: Ints) -> Ints:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from annotation.commands.campaign_noun import worded
 from annotation.models import Campaign
 from annotation.pipeline.setup.pool_depth import create_depth_study
 from tests.annotation.commands.test_commands import refused, run, run_json
@@ -73,10 +72,3 @@ def test_other_retrievers_than_those_of_before_are_refused(tmp_path: Path) -> No
     )
     report = refused("campaign", "retrieve", "faq", "--retrievers", "splade")
     assert "There is no retriever 'splade'" in report
-
-
-@pytest.mark.parametrize(
-    ("values", "words"), [([4, 0], "4 0"), (["one", "two"], "one; two"), ([], "nothing")]
-)
-def test_a_list_is_told_in_words(values: list[object], words: str) -> None:
-    assert worded({"found": values}) == {"found": words}

@@ -26,7 +26,7 @@ from annotation.jobs.tasks import (
     reconcile_campaign,
     reconcile_campaigns,
 )
-from annotation.models import Campaign
+from annotation.models import Campaign, Condition
 from annotation.pipeline.publishing.lifecycle import cancel
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.hits import KEPT
@@ -97,6 +97,21 @@ def test_the_clock_beats_for_a_campaign_whose_calls_still_wait(
     assert progress(stage.campaign)["open"] == 0
     advance_campaigns()
     assert sent(queue) == [stage.campaign.pk]
+
+
+def test_the_clock_beats_for_a_complete_campaign_until_its_owner_is_told(
+    stage: Stage, queue: SimpleQueue
+) -> None:
+    """Another worker made the last call, after the pass had looked."""
+    stage.publish()
+    work_on_all(stage, "ada", "bob")
+    stage.advance()
+    Condition.objects.all().delete()
+    advance_campaigns()
+    assert sent(queue) == [stage.campaign.pk]
+    stage.advance()
+    advance_campaigns()
+    assert sent(queue) == []
 
 
 @pytest.mark.parametrize("state", ["capped", "paused", "cancelled"])

@@ -8,11 +8,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.analytics.campaign.completion import state_of
 from annotation.jobs.blockers import note_blocked
 from annotation.models import Campaign, Event, OutboxMessage, Role
 from annotation.notifications.events import note_condition
+from annotation.pipeline.collecting.collect import fetch_submissions
+from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import account_of, set_budget
-from annotation.pipeline.recompute import recompute
 from core.errors import UserError
 from core.leases import MOST_ATTEMPTS
 from retrieval.jobs.queue import request, run, waiting_jobs
@@ -43,16 +45,31 @@ def test_a_campaign_is_told_to_be_complete_once_until_it_opens_again(one_hit: St
         one_hit.work(name, 1, 1)
         one_hit.advance()
     one_hit.advance()
-    recompute(campaign)
     assert types() == ["campaign.complete"]
     assert newest().data == {"campaign": "faq", "labelled": 5, "unresolved": 0}
     assert newest().deliveries.get().account == ada
     campaign.triplets.update(status="open", label=None)
-    recompute(campaign)
+    one_hit.advance()
     assert types() == ["campaign.complete"]
     Campaign.objects.update(labels_stale=True)
-    recompute(campaign)
+    one_hit.advance()
     assert types() == ["campaign.complete"] * 2
+
+
+def test_a_campaign_is_told_to_be_complete_when_its_state_says_so(one_hit: Stage) -> None:
+    """All is decided, but an approval waits for a day on which the crowd takes calls again."""
+    for name in ("bob", "cleo"):
+        one_hit.work(name, 1, 1)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
+    review(one_hit.campaign)
+    approvals = one_hit.campaign.outbox.filter(kind="approve")
+    approvals.update(retry_at=timezone.now() + timedelta(days=400))
+    one_hit.advance()
+    assert not one_hit.campaign.triplets.filter(status="open").exists()
+    assert (state_of(one_hit.campaign).value, types()) == ("active", [])
+    approvals.update(retry_at=None)
+    one_hit.advance()
+    assert (state_of(one_hit.campaign).value, types()) == ("complete", ["campaign.complete"])
 
 
 def test_a_budget_that_is_nearly_spent_is_told_once(
@@ -65,7 +82,7 @@ def test_a_budget_that_is_nearly_spent_is_told_once(
     set_budget(one_hit.campaign, account.spent_cents + account.reserved_cents)
     account.refresh_from_db()
     monkeypatch.setattr(
-        "annotation.pipeline.recompute.NEARLY_PERCENT",
+        "annotation.pipeline.advance.NEARLY_PERCENT",
         100 * account.spent_cents // account.budget_cents,
     )
     for _ in range(2):

@@ -47,6 +47,7 @@ class Annotators:
             submitted_at=NOON + timedelta(hours=1),
             answers={},
             passed=passed,
+            failure="" if passed else "missed",
         )
         Behaviour.objects.create(
             assignment=assignment,

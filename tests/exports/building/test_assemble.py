@@ -140,6 +140,7 @@ def test_the_statistics_are_those_worked_out_by_hand(release: Path) -> None:
         "workers": 5,
         "excluded_workers": 1,
         "assignments": {"submitted": 24, "approved": 23, "rejected": 1, "paid_but_discarded": 1},
+        "rejection_reasons": {"unanswered": 0, "missed": 1, "manual": 0},
         "cost_cents": 437,  # 23 * (15 + 3 + 1)
         "bonus_cents": 0,
         "expert": {
@@ -166,6 +167,7 @@ def test_paid_work_that_failed_its_controls_is_discarded_too(tmp_path: Path) -> 
     )
     stats = document(export(campaign, tmp_path / "release").folder, "stats.json")
     assert stats["campaign"]["assignments"]["paid_but_discarded"] == 1
+    assert stats["campaign"]["rejection_reasons"]["missed"] == 1
     assert stats["campaign"]["votes"] == 2
 
 

@@ -50,6 +50,7 @@ CAMPAIGN = {
         "rejected": 3_000,
         "paid_but_discarded": 1_200,
     },
+    "rejection_reasons": {"unanswered": 200, "missed": 2_700, "manual": 100},
     "cost_cents": 3_764_505,
     "bonus_cents": 2_505,
     "expert": {"labels": 400, "triplets": 200, "unresolved_adjudicated": 0.1, "agreement": 0.96},

@@ -157,6 +157,10 @@ def test_the_other_choices_of_a_policy_are_told_too(tmp_path: Path) -> None:
     extract.campaign["crowd"] = "inhouse"
     words = read(ready(tmp_path / "x", extract=extract))
     assert "paid, but its votes were discarded and replaced" in words
+    assert (
+        "Of this campaign's assignments, 0 left a question without an answer, 1 missed at least "
+        "one control, and a person rejected 0 that passed."
+    ) in words
     assert "The answer was not shown." in words
     assert "a team with accounts of their own" in words
     assert "a qualification test of 8 items, 80% of which had to be right" in words

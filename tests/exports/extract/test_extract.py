@@ -193,6 +193,7 @@ def test_the_facts_are_those_of_the_campaign(campaign: Campaign, tmp_path: Path)
         "sources": [{"source": "tests", "license": "", "pairs": 9}],
         "triplets": {"triplets": 9, "labelled": 8, "open": 0, "unresolved": 1},
         "excluded_workers": [EVE],
+        "rejection_reasons": {"unanswered": 0, "missed": 1, "manual": 0},
         "cost_cents": 23 * 19,
         "bonus_cents": 0,
     }

@@ -34,7 +34,7 @@ def query(key: str, *, complete: bool = True, near: str = "", yes: bool = True) 
     return SplitQuery(key, complete=complete, answerable=yes, cluster=near or key)
 
 
-def placed(
+def placements(
     queries: Sequence[SplitQuery],
     wanted: Sizes,
     *,
@@ -75,61 +75,63 @@ def divided(queries: Sequence[SplitQuery], found: Mapping[str, Placement]) -> se
 def test_shares_become_whole_sizes_by_largest_remainder(
     queries: int, wanted: tuple[int, ...], way: str
 ) -> None:
-    assert sizes(placed(singles(queries), PAPER, way=way)) == wanted
+    assert sizes(placements(singles(queries), PAPER, way=way)) == wanted
 
 
 def test_no_queries_make_three_empty_splits() -> None:
-    assert placed([], PAPER) == {}
+    assert placements([], PAPER) == {}
 
 
 @pytest.mark.parametrize("way", ["clusters", "random"])
 def test_the_papers_counts_are_met_exactly(way: str) -> None:
-    found = placed(singles(15_211), {"train": 11_711, "dev": 1_500, "test": 2_000}, way=way)
+    found = placements(singles(15_211), {"train": 11_711, "dev": 1_500, "test": 2_000}, way=way)
     assert sizes(found) == (11_711, 1_500, 2_000)
 
 
 def test_equal_remainders_go_to_the_split_named_first() -> None:
-    found = placed(singles(2), {"train": 0.25, "dev": 0.25, "test": 0.5})
+    found = placements(singles(2), {"train": 0.25, "dev": 0.25, "test": 0.5})
     assert sizes(found) == (1, 0, 1)
 
 
 def test_shares_that_sum_to_almost_one_still_place_every_query() -> None:
-    found = placed(singles(1000), {"train": 0.77, "dev": 0.099, "test": 0.1305})
+    found = placements(singles(1000), {"train": 0.77, "dev": 0.099, "test": 0.1305})
     assert sizes(found) == (770, 99, 131)
 
 
 @pytest.mark.parametrize("way", ["clusters", "random"])
 def test_queries_beyond_the_counts_are_in_no_split(way: str) -> None:
-    found = placed(singles(6, 4), {"train": 3, "dev": 2, "test": 1}, way=way)
+    found = placements(singles(6, 4), {"train": 3, "dev": 2, "test": 1}, way=way)
     assert sizes(found) == (3, 2, 1)
     assert Counter(placement.reason for placement in found.values()) == {None: 6, BEYOND: 4}
 
 
 def test_a_query_without_a_label_is_in_no_split_and_counts_for_none() -> None:
     bare = SplitQuery("bare", complete=False, answerable=False, cluster="q1", labelled=False)
-    found = placed([*singles(10), bare], THIRDS)
+    found = placements([*singles(10), bare], THIRDS)
     assert found["bare"] == Placement(None, NO_LABEL)
     assert sizes(found) == (5, 2, 3)
 
 
 @pytest.mark.parametrize("way", ["clusters", "random"])
 def test_an_incomplete_query_is_in_train_alone(way: str) -> None:
-    found = placed(singles(5, 5), THIRDS, seed=3, way=way)
+    found = placements(singles(5, 5), THIRDS, seed=3, way=way)
     assert {f"q{n}" for n in range(5, 10)} == members(found, "train")
 
 
 def test_a_cluster_with_an_incomplete_query_goes_to_train_whole() -> None:
     near = [query("a", near="a"), query("b", near="a", complete=False)]
     for seed in range(20):
-        found = placed([*singles(6), *near], {"train": 0.5, "dev": 0.25, "test": 0.25}, seed=seed)
+        found = placements(
+            [*singles(6), *near], {"train": 0.5, "dev": 0.25, "test": 0.25}, seed=seed
+        )
         assert {"a", "b"} <= members(found, "train")
 
 
 def test_a_random_split_knows_no_clusters() -> None:
     queries = [query(f"q{n}", near=f"q{n // 4}", yes=n % 3 > 0) for n in range(40)]
     alone = [query(one.id, yes=True) for one in queries]
-    found = placed(queries, THIRDS, way="random")
-    assert found == placed(alone, THIRDS, way="random")
+    found = placements(queries, THIRDS, way="random")
+    assert found == placements(alone, THIRDS, way="random")
     assert len(divided(queries, found)) > 5
     # What releases got before there were clusters: the same seed draws it for good.
     assert members(found, "dev") == {"q1", "q3", "q4", "q7", "q11", "q13", "q30", "q36"}
@@ -138,7 +140,7 @@ def test_a_random_split_knows_no_clusters() -> None:
 @pytest.mark.parametrize("way", ["clusters", "random"])
 def test_too_few_complete_queries_are_refused_with_the_counts(way: str) -> None:
     with pytest.raises(SplitError) as refusal:
-        placed(singles(4, 6), THIRDS, way=way)
+        placements(singles(4, 6), THIRDS, way=way)
     assert str(refusal.value) == (
         "dev and test want 5 queries (2 + 3) all of whose candidates have a label, "
         "but only 4 of 10 are complete"
@@ -148,23 +150,23 @@ def test_too_few_complete_queries_are_refused_with_the_counts(way: str) -> None:
 def test_complete_queries_near_incomplete_ones_do_not_count() -> None:
     queries = [*singles(4, 5), query("near", near="q8")]
     with pytest.raises(SplitError) as refusal:
-        placed(queries, THIRDS)
+        placements(queries, THIRDS)
     assert str(refusal.value) == (
         "dev and test want 5 queries (2 + 3) all of whose candidates have a label, "
         "but only 4 of 10 are complete and near no incomplete one"
     )
-    assert sizes(placed(queries, THIRDS, way="random")) == (5, 2, 3)
+    assert sizes(placements(queries, THIRDS, way="random")) == (5, 2, 3)
 
 
 def test_more_queries_than_there_are_is_refused_with_the_counts() -> None:
     with pytest.raises(SplitError, match=r"the splits want 11 queries, but only 10 have labels"):
-        placed(singles(10), {"train": 9, "dev": 1, "test": 1})
+        placements(singles(10), {"train": 9, "dev": 1, "test": 1})
 
 
 def test_counts_that_no_clusters_make_are_refused_with_the_nearest() -> None:
     pairs = [query(f"q{n}", near=f"q{n // 2}") for n in range(10)]
     with pytest.raises(SplitError) as refusal:
-        placed(pairs, {"train": 3, "dev": 3, "test": 4})
+        placements(pairs, {"train": 3, "dev": 3, "test": 4})
     assert str(refusal.value) in {
         f"dev and test want 3 + 4 queries, but whole clusters of near queries make {dev} + 4 "
         "at the nearest (the largest holds 2 of 10 queries)"
@@ -174,7 +176,7 @@ def test_counts_that_no_clusters_make_are_refused_with_the_nearest() -> None:
 
 def test_shares_that_no_clusters_make_are_met_as_nearly_as_they_go() -> None:
     pairs = [query(f"q{n}", near=f"q{n // 2}") for n in range(10)]
-    train, dev, test = sizes(placed(pairs, {"train": 0.3, "dev": 0.3, "test": 0.4}))
+    train, dev, test = sizes(placements(pairs, {"train": 0.3, "dev": 0.3, "test": 0.4}))
     assert (train, dev, test) in {(4, 2, 4), (2, 4, 4)}
 
 
@@ -183,37 +185,37 @@ def test_shares_that_would_leave_test_empty_are_refused() -> None:
     with pytest.raises(
         SplitError, match=r"make 0 \+ 0 at the nearest \(the largest holds 10 of 10"
     ):
-        placed(giant, THIRDS)
+        placements(giant, THIRDS)
 
 
 def test_without_a_share_train_takes_not_even_the_rest() -> None:
     threes = [query(f"q{n}", near=f"q{n // 3}") for n in range(9)]
-    found = placed(threes, {"train": 0.0, "dev": 0.5, "test": 0.5})
+    found = placements(threes, {"train": 0.0, "dev": 0.5, "test": 0.5})
     assert not members(found, "train")
 
 
 def test_shares_and_counts_do_not_mix() -> None:
     with pytest.raises(SplitError, match="all shares or all whole counts"):
-        placed(singles(10), {"train": 0.5, "dev": 2, "test": 0.3})
+        placements(singles(10), {"train": 0.5, "dev": 2, "test": 0.3})
 
 
 def test_shares_of_nothing_are_refused() -> None:
     with pytest.raises(SplitError, match="sum to 0"):
-        placed(singles(10), {"train": 0.0, "dev": 0.0, "test": 0.0})
+        placements(singles(10), {"train": 0.0, "dev": 0.0, "test": 0.0})
 
 
 def test_there_are_two_ways() -> None:
     with pytest.raises(SplitError, match="by clusters or random, not by 'shuffle'"):
-        placed(singles(10), THIRDS, way="shuffle")
+        placements(singles(10), THIRDS, way="shuffle")
 
 
 def test_an_id_stands_for_one_query() -> None:
     with pytest.raises(SplitError, match="two queries have the same id"):
-        placed([query("q"), query("q", complete=False)], PAPER)
+        placements([query("q"), query("q", complete=False)], PAPER)
 
 
 def test_another_seed_draws_other_queries() -> None:
-    drawn = {frozenset(members(placed(singles(100), PAPER, seed=n), "test")) for n in range(20)}
+    drawn = {frozenset(members(placements(singles(100), PAPER, seed=n), "test")) for n in range(20)}
     assert len(drawn) == 20
 
 
@@ -222,7 +224,7 @@ def test_every_query_comes_into_test_about_as_often_as_its_share_says(way: str) 
     times: Counter[str] = Counter()
     for seed in range(400):
         wanted = {"train": 0.5, "dev": 0.25, "test": 0.25}
-        times.update(members(placed(singles(20), wanted, seed=seed, way=way), "test"))
+        times.update(members(placements(singles(20), wanted, seed=seed, way=way), "test"))
     assert len(times) == 20
     assert min(times.values()) > 60  # 100 expected, deviation 8.7
     assert max(times.values()) < 140
@@ -232,7 +234,7 @@ def test_a_cluster_is_held_out_about_as_often_as_a_single_query() -> None:
     queries = [query(f"q{n}", near=f"q{max(n, 7)}") for n in range(60)]
     times = 0
     for seed in range(400):
-        found = placed(queries, {"train": 0.5, "dev": 0.25, "test": 0.25}, seed=seed)
+        found = placements(queries, {"train": 0.5, "dev": 0.25, "test": 0.25}, seed=seed)
         times += found["q0"].split != "train"
     assert 150 < times < 250
 
@@ -281,14 +283,14 @@ def test_no_cluster_is_divided_and_the_order_does_not_matter(
         return
     wanted = fitting(queries, *held, shares=True)
     try:
-        found = placed(queries, wanted, seed=seed)
+        found = placements(queries, wanted, seed=seed)
     except SplitError as refusal:
         assert "at the nearest" in str(refusal)  # noqa: PT017
         return
     assert found.keys() == {one.id for one in queries}
     assert not divided(queries, found)
     shuffled = order.sample(queries, len(queries))
-    assert placed(shuffled, wanted, seed=seed) == found
+    assert placements(shuffled, wanted, seed=seed) == found
     for one in queries:
         if found[one.id].split in ("dev", "test"):
             assert one.complete
@@ -314,7 +316,7 @@ def test_enough_single_queries_make_sizes_exact_and_shares_of_answerable_ones_eq
     if not any(one.labelled for one in queries):
         return
     wanted = fitting(queries, *held, shares=shares)
-    found = placed(queries, wanted)
+    found = placements(queries, wanted)
     labelled = [one for one in queries if one.labelled]
     assert sizes(found) == (len(labelled) - want, *held)
     spoilt = {one.cluster for one in labelled if not one.complete}
@@ -334,7 +336,7 @@ def test_a_share_is_met_to_less_than_one_query(
     queries: int, weights: tuple[int, ...], way: str
 ) -> None:
     wanted = dict(zip(SPLITS, (round(w / sum(weights), 6) for w in weights), strict=True))
-    found = placed(singles(queries), wanted, way=way)
+    found = placements(singles(queries), wanted, way=way)
     assert sum(sizes(found)) == queries
     for size, share in zip(sizes(found), wanted.values(), strict=True):
         assert abs(size - share * queries / sum(wanted.values())) < 1

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placement, SplitQuery
-from tests.exports.splits.test_splits import THIRDS, divided, members, placed, query, singles, sizes
+from tests.exports.splits.test_splits import (
+    THIRDS,
+    divided,
+    members,
+    placements,
+    query,
+    singles,
+    sizes,
+)
 from tests.support.examples import examples
 
 OLD = {"a": "train", "b": "dev", "c": "test"}
@@ -23,35 +31,35 @@ def first() -> list[SplitQuery]:
 
 def test_published_queries_stay_where_another_seed_would_move_them() -> None:
     queries = singles(40)
-    before = {key: place.split for key, place in placed(queries, THIRDS, seed=1).items()}
-    found = placed(queries, THIRDS, seed=2, before=before)
+    before = {key: place.split for key, place in placements(queries, THIRDS, seed=1).items()}
+    found = placements(queries, THIRDS, seed=2, before=before)
     assert {key: place.split for key, place in found.items()} == before
-    assert members(placed(queries, THIRDS, seed=2), "test") != members(found, "test")
+    assert members(placements(queries, THIRDS, seed=2), "test") != members(found, "test")
 
 
 def test_new_queries_fill_the_splits_towards_their_sizes() -> None:
     before = {f"q{n}": split for n, split in enumerate(["train"] * 5 + ["dev"] * 2 + ["test"] * 3)}
-    found = placed(singles(20), THIRDS, before=before)
+    found = placements(singles(20), THIRDS, before=before)
     assert sizes(found) == (10, 4, 6)
 
 
 def test_a_query_that_is_no_longer_complete_leaves_dev_and_comes_back_to_dev() -> None:
     queries = [query("a"), query("b", complete=False), query("c")]
-    assert placed(queries, THIRDS, before=OLD)["b"] == Placement(None, NO_LONGER_COMPLETE)
-    assert placed(first(), THIRDS, before=OLD)["b"] == Placement("dev")
+    assert placements(queries, THIRDS, before=OLD)["b"] == Placement(None, NO_LONGER_COMPLETE)
+    assert placements(first(), THIRDS, before=OLD)["b"] == Placement("dev")
 
 
 def test_a_train_query_stays_incomplete_and_leaves_without_labels() -> None:
     incomplete = replace(query("a", complete=False))
-    found = placed([incomplete, *first()[1:]], THIRDS, before=OLD)
+    found = placements([incomplete, *first()[1:]], THIRDS, before=OLD)
     assert found["a"] == Placement("train")
     bare = replace(incomplete, labelled=False)
-    assert placed([bare, *first()[1:]], THIRDS, before=OLD)["a"] == Placement(None, NO_LABEL)
+    assert placements([bare, *first()[1:]], THIRDS, before=OLD)["a"] == Placement(None, NO_LABEL)
 
 
 def test_a_new_query_follows_the_published_one_that_it_is_near() -> None:
     near = [query(f"{key}2", near=key) for key in OLD]
-    found = placed([*first(), *near], {"train": 0.3, "dev": 0.35, "test": 0.35}, before=OLD)
+    found = placements([*first(), *near], {"train": 0.3, "dev": 0.35, "test": 0.35}, before=OLD)
     assert {key: place.split for key, place in found.items() if key.endswith("2")} == {
         "a2": "train",
         "b2": "dev",
@@ -62,16 +70,16 @@ def test_a_new_query_follows_the_published_one_that_it_is_near() -> None:
 def test_it_follows_one_that_has_left() -> None:
     bare = SplitQuery("b", complete=False, answerable=False, cluster="b", labelled=False)
     queries = [query("a"), bare, query("c"), query("b2", near="b")]
-    assert placed(queries, THIRDS, before=OLD)["b2"] == Placement("dev")
+    assert placements(queries, THIRDS, before=OLD)["b2"] == Placement("dev")
 
 
 def test_an_incomplete_query_near_one_of_test_is_withheld() -> None:
-    found = placed([*first(), query("d", near="c", complete=False)], THIRDS, before=OLD)
+    found = placements([*first(), query("d", near="c", complete=False)], THIRDS, before=OLD)
     assert found["d"] == Placement(None, "near a query of test, but not complete")
 
 
 def test_a_query_near_one_of_dev_is_withheld_where_dev_is_full() -> None:
-    found = placed([*first(), query("d", near="b")], THIRDS, before=OLD)
+    found = placements([*first(), query("d", near="b")], THIRDS, before=OLD)
     assert found["d"] == Placement(None, BEYOND)
 
 
@@ -79,27 +87,27 @@ def test_new_queries_bring_a_split_back_to_the_share_of_answerable_ones() -> Non
     """Four of eight: dev has two, and takes two others."""
     queries = [query(f"q{n}", yes=n < 4) for n in range(8)]
     before = {"q0": "dev", "q1": "dev"}
-    found = placed(queries, {"train": 4, "dev": 4, "test": 0}, before=before)
+    found = placements(queries, {"train": 4, "dev": 4, "test": 0}, before=before)
     assert members(found, "dev") - {"q0", "q1"} <= {"q4", "q5", "q6", "q7"}
 
 
 def test_of_two_queries_near_one_of_dev_only_one_finds_the_last_place() -> None:
     queries = [*first(), query("b2", near="b"), query("b3", near="b")]
-    found = placed(queries, {"train": 0.3, "dev": 0.4, "test": 0.3}, before=OLD)
+    found = placements(queries, {"train": 0.3, "dev": 0.4, "test": 0.3}, before=OLD)
     assert sizes(found) == (1, 2, 1)
     assert {found["b2"], found["b3"]} == {Placement("dev"), Placement(None, BEYOND)}
 
 
 def test_a_new_query_that_bridges_two_splits_is_withheld() -> None:
     queries = [query("a", near="a"), query("b"), query("c", near="a"), query("d", near="a")]
-    found = placed(queries, THIRDS, before=OLD)
+    found = placements(queries, THIRDS, before=OLD)
     assert found["d"] == Placement(None, "near queries of train and test")
 
 
 def test_of_published_queries_that_turn_out_near_the_stronger_split_keeps_its_own() -> None:
     for joined, leaving in (("ac", "a"), ("ab", "a"), ("bc", "b"), ("abc", "ab")):
         queries = [query(key, near="x" if key in joined else "") for key in OLD]
-        found = placed(queries, THIRDS, before=OLD)
+        found = placements(queries, THIRDS, before=OLD)
         stays = joined[-1]
         for key in OLD:
             expected = Placement(OLD[key])
@@ -110,7 +118,7 @@ def test_of_published_queries_that_turn_out_near_the_stronger_split_keeps_its_ow
 
 def test_it_comes_back_when_the_stronger_one_has_left() -> None:
     queries = [query("a", near="x"), query("b"), query("c", near="x", complete=False)]
-    found = placed(queries, THIRDS, before=OLD)
+    found = placements(queries, THIRDS, before=OLD)
     assert found["a"] == Placement("train")
     assert found["c"] == Placement(None, NO_LONGER_COMPLETE)
 
@@ -118,21 +126,21 @@ def test_it_comes_back_when_the_stronger_one_has_left() -> None:
 def test_counts_that_a_later_release_cannot_have_are_no_refusal() -> None:
     counts = {"train": 1, "dev": 1, "test": 1}
     queries = [query("a"), query("b"), query("c", complete=False)]
-    found = placed(queries, counts, before=OLD)
+    found = placements(queries, counts, before=OLD)
     assert sizes(found) == (1, 1, 0)
 
 
 def test_counts_bound_train_in_a_later_release_too() -> None:
     counts = {"train": 2, "dev": 1, "test": 1}
     near = [query(f"a{n}", near="a") for n in range(3)]
-    found = placed([*first(), query("c2", near="c"), *near], counts, before=OLD)
+    found = placements([*first(), query("c2", near="c"), *near], counts, before=OLD)
     assert sizes(found) == (2, 1, 1)
     assert Counter(place.reason for place in found.values()) == {None: 4, BEYOND: 3}
 
 
 def test_a_random_split_keeps_what_was_published_and_follows_nobody() -> None:
     queries = [query("a", near="x"), query("b"), query("c", near="x"), query("d", near="x")]
-    found = placed(queries, THIRDS, way="random", before=OLD)
+    found = placements(queries, THIRDS, way="random", before=OLD)
     assert {key: found[key].split for key in OLD} == OLD
     assert found["d"].split == "train"
 
@@ -181,8 +189,8 @@ class Releases(RuleBasedStateMachine):
     @rule(seed=st.integers(0, 3))
     def release(self, seed: int = 0) -> None:
         shuffled = self.random.sample(self.queries, len(self.queries))
-        found = placed(shuffled, self.wanted, seed=seed, before=self.published)
-        assert found == placed(self.queries, self.wanted, seed=seed, before=self.published)
+        found = placements(shuffled, self.wanted, seed=seed, before=self.published)
+        assert found == placements(self.queries, self.wanted, seed=seed, before=self.published)
         assert not divided(self.queries, found)
         for one in self.queries:
             self.keeps_the_rules(one, found)

@@ -51,12 +51,12 @@ def votes(extract: Extract) -> dict[tuple[str, str], list[tuple[str, int]]]:
 def test_the_campaign_counts_its_triplets_votes_and_work(made: Any) -> None:
     extract, folder, stats = made
     campaign, given = stats["campaign"], votes(extract)
-    placed = [json.loads(line)["split"] for line in (folder / "placements.jsonl").open()]
+    splits = [json.loads(line)["split"] for line in (folder / "placements.jsonl").open()]
     first_two = [said[:2] for said in given.values() if len(said) > 1]
     statuses = Counter(row["status"] for row in extract.assignments)
     wanted = {
         "queries": len(extract.queries),
-        "queries_left_out": placed.count(None),
+        "queries_left_out": splits.count(None),
         **extract.campaign["triplets"],
         "votes": len(extract.judgments),
         "ties_broken": sum(

@@ -209,6 +209,7 @@ def _submit(
         submitted_at=submitted,
         answers={},
         passed=passed,
+        failure="" if passed else "missed",
     )
     values = [1 if passed else 0, value, 0]
     for item, given in zip(items, values, strict=True):

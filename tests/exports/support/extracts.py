@@ -93,11 +93,11 @@ def spread(extract: Extract, folder: Path, *, seed: int = 0) -> Path:
     ):
         complete = counted["complete"] and number % 3 > 0
         split = random.choice(("dev", "test")) if complete else "train"
-        placed = split if query.candidates else None
-        if placed:
+        given = split if query.candidates else None
+        if given:
             lines[split].append(line(query))
-        reason = None if placed else "no candidate has a label"
-        placements.append({**counted, "split": placed, "cluster": query.id, "reason": reason})
+        reason = None if given else "no candidate has a label"
+        placements.append({**counted, "split": given, "cluster": query.id, "reason": reason})
     for split, written in lines.items():
         (folder / f"{split}.jsonl").write_bytes(b"".join(written))
     order = ("id", "split", "cluster", "candidates", "labelled", "complete", "reason")
@@ -291,6 +291,7 @@ class _Maker:
             "sources": [{"source": "tests", "license": "CC0-1.0", "pairs": 1000}],
             "triplets": {"triplets": sum(self.statuses.values()), **self.statuses},
             "excluded_workers": [digest(SPAMMER)],
+            "rejection_reasons": {"unanswered": 0, "missed": 1, "manual": 0},
             "cost_cents": spent + 5,
             "bonus_cents": 5,
         }

@@ -26,8 +26,8 @@ def small_release(folder: Path, *, dev: Labels = DEV, test: Labels = TEST) -> Pa
     for name in SPLIT_FILES:
         labels = {"dev.jsonl": dev, "test.jsonl": test}.get(name, {})
         (folder / name).write_bytes(b"".join(line(_record(*query)) for query in labels.items()))
-    placed = [*((query, "dev") for query in dev), *((query, "test") for query in test)]
-    rows = [json.dumps({"id": query, "split": split}) + "\n" for query, split in placed]
+    queries = [*((query, "dev") for query in dev), *((query, "test") for query in test)]
+    rows = [json.dumps({"id": query, "split": split}) + "\n" for query, split in queries]
     (folder / PLACEMENTS).write_text("".join(rows))
     write_runs(folder)
     return folder

@@ -36,6 +36,21 @@ from tests.exports.verify.tampering import (
             lambda facts: facts.update(excluded_workers=2 * facts["excluded_workers"]),
             "excluded_workers names somebody twice",
         ),
+        (
+            CAMPAIGN,
+            lambda facts: facts["rejection_reasons"].update(unanswered=1),
+            "rejection_reasons: 2 failed, by the other files 1",
+        ),
+        (
+            CAMPAIGN,
+            lambda facts: facts["rejection_reasons"].update(manual=1),
+            "rejection_reasons: 1 rejected manually, by the other files 0",
+        ),
+        (
+            CAMPAIGN,
+            lambda facts: facts["rejection_reasons"].update(missed=2),
+            "rejection_reasons: 2 missed a control, by the other files 1",
+        ),
         (RELEASE, lambda release: release.update(number=2), "number 2, but the one before it is"),
         (RELEASE, lambda release: release.update(campaign="other"), "campaign is not that of"),
         (RELEASE, lambda release: release["options"].update(judgments=False), "options.judgments"),

@@ -118,6 +118,7 @@ def imported(extract: Extract) -> Extract:
         "retriever": None,
         "triplets": {"triplets": labels, "labelled": labels, "open": 0, "unresolved": 0},
         "excluded_workers": [],
+        "rejection_reasons": dict.fromkeys(extract.campaign["rejection_reasons"], 0),
         "cost_cents": 0,
         "bonus_cents": 0,
     }

@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from annotation.analytics.campaign.completion import is_complete, state_of
+from annotation.analytics.campaign.completion import state_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import campaign_status
 from annotation.models import Campaign
+from annotation.pipeline.publishing.completion import is_complete
 from annotation.pipeline.publishing.lifecycle import cancel
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
 

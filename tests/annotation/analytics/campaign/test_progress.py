@@ -36,6 +36,7 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "rejected": 0,
         "failed_controls": 0,
         "workers": 0,
+        "rejection_reasons": {"unanswered": 0, "missed": 0, "manual": 0},
         "triplets": 0,
         "labelled": 0,
         "open": 0,
@@ -95,6 +96,7 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert found["max_assignments"] == 5 * 2 + 3 + (ties > 0)
     assert (found["submitted"], found["to_review"], found["workers"]) == (7, 0, 3)
     assert (found["approved"], found["rejected"], found["failed_controls"]) == (6, 1, 1)
+    assert found["rejection_reasons"] == {"unanswered": 0, "missed": 1, "manual": 0}
     assert (found["labelled"], found["positive"]) == (5 - ties, yes)
     assert (found["open"], found["unresolved"]) == (20 + ties, 0)
     assert (found["votes"], found["votes_discarded"]) == (5 + 5 + 5 + 5, 10)

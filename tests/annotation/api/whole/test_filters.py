@@ -54,7 +54,7 @@ def root(db: None) -> User:
     campaign = make_campaign(JUDGED)
     in_states(campaign)
     campaign.hits.filter(number__in=[3, 12]).update(repack=True)
-    campaign.hits.get(number=14).assignments.update(passed=None)
+    campaign.hits.get(number=14).assignments.update(passed=None, failure="")
     ada = User.objects.create_user("ada")
     actors = by_page(ada), Actor(ada, "ada", Via.API), Actor(None, "eve", Via.COMMAND)
     for where in (campaign, make_campaign({}, name="other"), None):

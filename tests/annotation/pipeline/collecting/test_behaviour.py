@@ -36,7 +36,7 @@ def submit(stage: Stage, name: str, more: dict[str, str], *, slips: int = 0) -> 
     return assignment_id
 
 
-def look_at(stage: Stage) -> None:
+def collect_and_review(stage: Stage) -> None:
     fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
 
@@ -49,7 +49,7 @@ def test_what_a_browser_told_is_kept_with_the_work(one_hit: Stage) -> None:
     first, second, *_ = keys(one_hit)
     items = {first: {"ms": 9000, "changes": 1}, second: {"ms": 1000, "changes": 0}}
     done = submit(one_hit, "ada", behaviour(41_000, items))
-    look_at(one_hit)
+    collect_and_review(one_hit)
     found = Behaviour.objects.get()
     assert found.assignment.crowd_id == done
     assert (found.active_ms, found.changes, found.straight) == (41_000, 1, False)
@@ -58,7 +58,7 @@ def test_what_a_browser_told_is_kept_with_the_work(one_hit: Stage) -> None:
 
 def test_nobody_worked_for_longer_than_they_had_the_hit(one_hit: Stage) -> None:
     submit(one_hit, "eve", behaviour(10**12, {}))
-    look_at(one_hit)
+    collect_and_review(one_hit)
     ms = Behaviour.objects.get().active_ms
     assert ms is not None
     assert SECONDS * 1000 <= ms < (SECONDS + 30) * 1000
@@ -66,7 +66,7 @@ def test_nobody_worked_for_longer_than_they_had_the_hit(one_hit: Stage) -> None:
 
 def test_work_without_behaviour_is_observed_all_the_same(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
-    look_at(one_hit)
+    collect_and_review(one_hit)
     found = Behaviour.objects.get()
     assert (found.active_ms, found.item_ms, found.changes) == (None, {}, 0)
 
@@ -76,7 +76,7 @@ def test_one_answer_throughout_is_kept_and_fails_by_the_controls(
     one_hit: Stage, value: str
 ) -> None:
     submit(one_hit, "eve", {f"item-{key}": value for key in keys(one_hit)})
-    look_at(one_hit)
+    collect_and_review(one_hit)
     assert Behaviour.objects.get().straight
     assert Assignment.objects.get().passed is False
 
@@ -91,7 +91,7 @@ def test_reports_are_kept_with_their_items(one_hit: Stage) -> None:
         "report-elsewhere": "unclear",
     }
     submit(one_hit, "ada", {**report, f"report-text-{first}": ""})
-    look_at(one_hit)
+    collect_and_review(one_hit)
     rows = ItemReport.objects.order_by("item__position").values_list("item__key", "reason", "text")
     assert list(rows) == [(first, "offensive", ""), (second, "other", "two words <b>")]
     assert Assignment.objects.get().passed is True
@@ -109,7 +109,7 @@ def test_reports_are_kept_with_their_items(one_hit: Stage) -> None:
 )
 def test_hostile_behaviour_changes_nothing_of_the_verdict(one_hit: Stage, text: str) -> None:
     submit(one_hit, "eve", {"behaviour": text})
-    look_at(one_hit)
+    collect_and_review(one_hit)
     found = Behaviour.objects.get()
     assert (found.active_ms, found.item_ms, found.changes) == (None, {}, 0)
     assert Assignment.objects.get().passed is True

@@ -3,7 +3,7 @@ from django.db import IntegrityError
 from django.db.transaction import atomic
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, Exclusion, Judgment, OutboxMessage
+from annotation.models import Assignment, Exclusion, Judgment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import Reviewed, given_answers, review
 from tests.conftest import SetStage
@@ -12,7 +12,7 @@ from tests.worlds.small_campaign import Stage
 pytestmark = pytest.mark.django_db
 
 
-def look_at(stage: Stage) -> Reviewed:
+def collect_and_review(stage: Stage) -> Reviewed:
     fetch_submissions(stage.campaign, stage.mturk.crowd)
     return review(stage.campaign)
 
@@ -26,7 +26,7 @@ def statuses(stage: Stage, worker: str) -> list[str]:
 
 
 def rejections(stage: Stage) -> list[str]:
-    found = OutboxMessage.with_rejection(Assignment.objects.filter(hit__campaign=stage.campaign))
+    found = Assignment.with_rejection(Assignment.objects.filter(hit__campaign=stage.campaign))
     return [one.rejection for one in found.exclude(rejection="")]
 
 
@@ -37,7 +37,7 @@ def feedback(stage: Stage, assignment_id: str) -> str:
 
 def test_work_that_passes_is_approved_and_its_answers_are_judgments(one_hit: Stage) -> None:
     one_hit.work("ada", 1, lambda query, _: int(query == "bread"))
-    assert look_at(one_hit) == Reviewed(passed=1, failed=0, excluded=0)
+    assert collect_and_review(one_hit) == Reviewed(passed=1, failed=0, excluded=0)
     one_hit.deliver()
     assert statuses(one_hit, "AADA") == ["Approved"]
     judged = Judgment.objects.exclude(item__triplet=None)
@@ -55,7 +55,7 @@ def test_work_that_passes_is_approved_and_its_answers_are_judgments(one_hit: Sta
 @pytest.mark.parametrize("slips", [1, 2])
 def test_a_missed_control_rejects_the_work_and_says_why(one_hit: Stage, slips: int) -> None:
     done = one_hit.work("eve", 1, slips=slips)
-    assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
+    assert collect_and_review(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     one_hit.deliver()
     assert statuses(one_hit, "AEVE") == ["Rejected"]
     assert "check questions" in feedback(one_hit, done)
@@ -72,6 +72,7 @@ def test_failed_work_is_paid_and_discarded_where_the_policy_says_so(set_stage: S
     found = progress(stage.campaign)
     assert (found["failed_controls"], found["votes"]) == (1, 0)
     assert found["spent_cents"] == stage.mturk.spent_cents == 19
+    assert rejections(stage) == ["missed"]
 
 
 def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
@@ -80,7 +81,7 @@ def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
     assert real is not None
     del answers[f"item-{real.key}"]
     done = submit(one_hit, "bob", answers)
-    assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
+    assert collect_and_review(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     one_hit.deliver()
     assert feedback(one_hit, done) == "Questions left without an answer: 1."
     assert rejections(one_hit) == ["unanswered"]
@@ -88,10 +89,12 @@ def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
 
 def test_a_rejection_cannot_be_stored_without_its_reason(one_hit: Stage) -> None:
     one_hit.work("eve", 1, slips=1)
-    look_at(one_hit)
-    for without in ({"rejection": ""}, {"reason": ""}, {"kind": "approve"}):
-        with pytest.raises(IntegrityError, match="a_rejection_has_its_reason"), atomic():
-            one_hit.campaign.outbox.filter(kind="reject").update(**without)
+    collect_and_review(one_hit)
+    with pytest.raises(IntegrityError, match="a_rejection_has_its_reason"), atomic():
+        one_hit.campaign.outbox.filter(kind="reject").update(reason="")
+    for change in ({"failure": ""}, {"passed": True}, {"passed": None}):
+        with pytest.raises(IntegrityError, match="a_failure_has_its_reason"), atomic():
+            Assignment.objects.update(**change)
 
 
 def submit(stage: Stage, name: str, answers: dict[str, str]) -> str:
@@ -105,14 +108,14 @@ def test_garbage_is_no_answer(one_hit: Stage, garbage: str) -> None:
     answers = one_hit.sheet(1, 1)
     first = next(iter(answers))
     submit(one_hit, "eve", answers | {first: garbage})
-    assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
+    assert collect_and_review(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     assert Judgment.objects.count() == 6
     assert not Judgment.objects.filter(item__key=first.removeprefix("item-")).exists()
 
 
 def test_fields_of_no_item_are_ignored(one_hit: Stage) -> None:
     submit(one_hit, "ada", one_hit.sheet(1) | {"comment": "nice", "item-0000": "1", "item-": "1"})
-    assert look_at(one_hit) == Reviewed(passed=1, failed=0, excluded=0)
+    assert collect_and_review(one_hit) == Reviewed(passed=1, failed=0, excluded=0)
     assert Judgment.objects.count() == 7
 
 
@@ -124,8 +127,8 @@ def test_answers_are_read_by_the_item_s_key(one_hit: Stage) -> None:
 
 def test_work_is_reviewed_once(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
-    assert look_at(one_hit).passed == 1
-    assert look_at(one_hit) == Reviewed(passed=0, failed=0, excluded=0)
+    assert collect_and_review(one_hit).passed == 1
+    assert collect_and_review(one_hit) == Reviewed(passed=0, failed=0, excluded=0)
     assert len(one_hit.outbox("approve")) == 1
 
 
@@ -153,7 +156,7 @@ def test_decisions_follow_the_order_of_submission_across_batches(
     stage.work("eve", 1)
     stage.work("bob", 4)
     stage.work("bob", 2, slips=1)
-    look_at(stage)
+    collect_and_review(stage)
     excluded = Exclusion.objects.values_list("worker__worker_id", "failures", "reviewed")
     assert list(excluded) == [("AEVE", 1, 1)]
     decisions = stage.campaign.outbox.exclude(assignment=None).order_by("pk")
@@ -171,7 +174,7 @@ def test_a_worker_at_the_allowed_rate_stays(set_stage: SetStage) -> None:
     for number in range(1, 5):
         stage.work("bob", number)
     stage.work("bob", 5, slips=1)
-    assert look_at(stage) == Reviewed(passed=4, failed=1, excluded=0)
+    assert collect_and_review(stage) == Reviewed(passed=4, failed=1, excluded=0)
 
 
 def test_the_rate_counts_this_campaign_alone(set_stage: SetStage) -> None:
@@ -180,7 +183,7 @@ def test_the_rate_counts_this_campaign_alone(set_stage: SetStage) -> None:
         stage.publish()
         for number in (1, 2):
             stage.work("bob", number, slips=1)
-        assert look_at(stage).excluded == 0
+        assert collect_and_review(stage).excluded == 0
 
 
 def test_an_excluded_worker_is_paid_for_what_passes_but_it_counts_for_nothing(

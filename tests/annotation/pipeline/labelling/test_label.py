@@ -259,7 +259,8 @@ def test_the_database_counts_the_work_that_the_rule_does(
     counted = set()
     for passed, status, seconds in product((True, False, None), ("approved", "rejected"), (4, 5)):
         end = work.accepted_at + timedelta(seconds=seconds)
-        Assignment.objects.update(passed=passed, status=status, submitted_at=end)
+        failure = "missed" if passed is False else ""
+        Assignment.objects.update(passed=passed, failure=failure, status=status, submitted_at=end)
         work.refresh_from_db()
         counts = rule.void_reason(work.facts(())) is None
         assert Assignment.valid(Assignment.objects.all(), one_hit.campaign).exists() == counts

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from annotation.analytics.campaign.status import blockers
-from annotation.models import Assignment, OutboxMessage
+from annotation.models import Assignment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import account_of, set_budget
@@ -179,7 +179,7 @@ def test_work_that_passed_is_refused_and_its_votes_are_bought_again(one_hit: Sta
     one_hit.deliver()
     assert status_at_the_crowd(one_hit, assignment) == "Rejected"
     recompute(one_hit.campaign)
-    (work,) = OutboxMessage.with_rejection(Assignment.objects.filter(crowd_id=assignment))
+    (work,) = Assignment.with_rejection(Assignment.objects.filter(crowd_id=assignment))
     assert (work.status, work.passed, work.account) == ("rejected", True, "released")
     assert work.rejection == "manual"
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}

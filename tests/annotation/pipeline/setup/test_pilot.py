@@ -21,9 +21,9 @@ from annotation.pipeline.gold.import_gold import import_gold
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.pilot_conditions import (
+    has_judged_other_condition,
     keep_apart,
     other_condition,
-    works_in_other_condition,
 )
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
@@ -399,7 +399,7 @@ def test_campaigns_that_are_no_arms_have_nobody_to_keep_apart(
     source: Campaign, mturk: Account
 ) -> None:
     assert other_condition(source) is None
-    assert not works_in_other_condition(source, "AADA")
+    assert not has_judged_other_condition(source, "AADA")
     assert keep_apart(source) == 0
 
 

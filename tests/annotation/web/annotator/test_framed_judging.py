@@ -231,7 +231,7 @@ def test_who_knows_a_triplet_from_another_hit_reads_it_before_the_work(
     submit(hit)
     response = visit(again, ADAS | {"assignmentId": "3OTHER"})
     assert response.status_code == 403
-    assert "You know these questions already" in parse(response).text_content()
+    assert "You have judged some of these questions before" in parse(response).text_content()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from annotation.models import (
     Exclusion,
     Hit,
     Instructions,
-    OutboxMessage,
     QualificationItem,
     QualificationResult,
     Worker,
@@ -66,7 +65,7 @@ def reject(work: Assignment, rejection: str, reason: str) -> None:
     assert work.submitted_at is not None
     worker, _ = Worker.objects.get_or_create(crowd="inhouse", worker_id=work.member.worker_id)
     hit = Hit.objects.get(key=work.posted_hit.annotation)
-    assignment = Submitted.objects.create(
+    Submitted.objects.create(
         hit=hit,
         worker=worker,
         crowd_id=work.assignment_id,
@@ -74,15 +73,8 @@ def reject(work: Assignment, rejection: str, reason: str) -> None:
         accepted_at=work.accepted_at,
         submitted_at=work.submitted_at,
         answers={},
-    )
-    OutboxMessage.objects.create(
-        campaign=hit.campaign,
-        kind="reject",
-        token=f"reject-{work.pk}",
-        assignment=assignment,
-        reason=reason,
-        rejection=rejection,
-        state="done",
+        passed=rejection == "manual",
+        failure="" if rejection == "manual" else rejection,
     )
     InhouseCrowd().reject(work.assignment_id, reason=reason)
 

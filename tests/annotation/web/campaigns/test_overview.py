@@ -96,6 +96,8 @@ def test_the_page_says_how_far_each_stage_is(judged: Stage, owner: Client) -> No
         "Labelled": (5 - ties, 25),
     }
     assert "of 25 candidates" in text_of(page)
+    counted = "<dt>Failed or rejected</dt><dd>1<small>Wrong answers to check questions (1)<"
+    assert counted in text_of(page)
 
 
 def test_stages_stand_in_the_order_of_the_work_however_the_database_keeps_them(

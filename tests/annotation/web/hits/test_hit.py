@@ -49,18 +49,20 @@ def test_an_item_without_an_answer_is_left_blank(campaign: Campaign) -> None:
     assert shown.answers == [1, None]
 
 
-def test_why_an_assignment_was_rejected_is_said_in_words(campaign: Campaign) -> None:
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("rejected", "Rejected"), ("approved", "Approved, votes discarded")],
+)
+def test_why_an_assignment_does_not_count_is_said_in_words(
+    campaign: Campaign, status: str, words: str
+) -> None:
     hit = hit_of(campaign, "moon", 1)
     work = hit.assignments.first()
     assert work
-    hit.assignments.filter(pk=work.pk).update(status="rejected")
-    OutboxMessage.objects.create(
-        campaign=campaign, kind="reject", token="r", assignment=work, reason="No.",
-        rejection="missed",
-    )  # fmt: skip
+    hit.assignments.filter(pk=work.pk).update(status=status, passed=False, failure="missed")
     for page in (address(hit), f"/admin/campaigns/{campaign}/assignments/?q={work.crowd_id}"):
         text = root().get(page).content.decode()
-        assert "Rejected: wrong answers to check questions" in " ".join(text.split())
+        assert f"{words}: wrong answers to check questions" in " ".join(text.split())
 
 
 def test_calls_to_the_crowd_are_shown_with_their_errors(campaign: Campaign) -> None:

@@ -222,7 +222,7 @@ def test_the_pages_of_assignments_show_what_was_asked_for(
     campaign: Campaign, asked: dict[str, object], expected: Callable[[Assignment], bool]
 ) -> None:
     campaign_works = Assignment.objects.filter(hit__campaign=campaign)
-    campaign_works.filter(hit__number=14).update(passed=None)
+    campaign_works.filter(hit__number=14).update(passed=None, failure="")
     rows = campaign_works.select_related("hit", "worker").order_by("hit__number", "pk")
     assert walk(root(), "assignments", **asked) == [row for row in rows if expected(row)]
 
