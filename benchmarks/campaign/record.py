@@ -86,7 +86,7 @@ def load_record(campaign: Campaign, share: float) -> int:
     names = [Worker(crowd=crowd, worker_id=f"A{number:05d}") for number in range(people)]
     workers = [worker.pk for worker in Worker.objects.bulk_create(names)]
     rows = (_row(work, workers, began) for work in first_round(campaign, people))
-    copy(Assignment._meta.db_table, (*COLUMNS, "account"), rows)
+    copy(Assignment._meta.db_table, (*COLUMNS, "failure", "account"), rows)
     return Assignment.objects.count()
 
 
@@ -101,5 +101,6 @@ def _row(work: Work, workers: list[int], began: datetime) -> tuple[object, ...]:
         accepted.isoformat(),
         submitted.isoformat(),
         json.dumps(work.answers),
+        "",  # not reviewed
         "",
     )
