@@ -41,7 +41,8 @@ def main() -> int:
 
 def next_commands(data: Path) -> str:
     """As the README has them."""
-    folder, python = os.path.relpath(data, ROOT), os.path.relpath(sys.executable, ROOT)
+    folder = data.relative_to(ROOT) if data.is_relative_to(ROOT) else data
+    python = os.path.relpath(sys.executable, ROOT)
     return (
         f"The release is in {folder}/release. To see the campaign, make an account and start the "
         "site:\n"
