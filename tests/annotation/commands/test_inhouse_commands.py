@@ -111,4 +111,4 @@ def test_both_crowds_are_compared_at_once_but_for_other_endpoints(
     for name in ("shop", "elsewhere"):
         Stage(packed_campaign(tmp_path, name), mturk).publish()
     Campaign.objects.filter(name="elsewhere").update(endpoint="https://another.example.org")
-    assert list(run_json("reconcile")["campaigns"]) == ["team", "shop"]  # type: ignore[call-overload]
+    assert list(run_json("campaign", "reconcile")["campaigns"]) == ["team", "shop"]  # type: ignore[call-overload]
