@@ -50,7 +50,7 @@ run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1
 	@ports="$$($(BIN)/python -m demo.ports $(QUORUM_DATA))" && eval "$$ports" && \
 	  $(BIN)/python manage.py migrate --verbosity 0 && \
 	  rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db && \
-	  PATH="$(CURDIR)/$(BIN):$$PATH" honcho start web worker beat $$emulator
+	  PATH="$(CURDIR)/$(BIN):$$PATH" python -m demo.site web worker beat $$emulator
 
 test: $(VENV)/.dev ## the tests
 	$(ALONE) $(BIN)/python -m pytest -n 2 --dist worksteal

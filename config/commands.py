@@ -25,16 +25,15 @@ NOUNS = {
     "campaign": [
         "annotation.commands.campaign",
         "annotation.commands.campaign_operations",
+        "annotation.commands.campaign_reconcile",
         "annotation.commands.campaign_studies",
     ],
     "crowd": ["annotation.commands.crowd"],
     "experts": ["annotation.commands.experts"],
     "release": ["exports.commands.release", "exports.commands.release_scores"],
-    "model": ["retrieval.commands.model"],
+    "model": ["retrieval.commands.model", "retrieval.commands.model_answers"],
     "ask": ["retrieval.commands.ask"],
-    "answers": ["retrieval.commands.answers"],
     "doctor": ["annotation.commands.doctor"],
-    "reconcile": ["annotation.commands.reconcile"],
 }
 
 

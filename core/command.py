@@ -19,6 +19,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 from safetensors import SafetensorError
 from tqdm import tqdm
+from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from core.errors import UserError
@@ -77,6 +78,12 @@ class Error(CommandError):
     """One sentence for standard error, and an exit status (`returncode`)."""
 
 
+class _Command(TyperCommand):
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:
+        """NAME, as everywhere else, in place of {NAME}."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
 class Noun(typer.Typer):
     """A noun of the command line with its verbs; `alone`, a command without verbs.
 
@@ -88,6 +95,7 @@ class Noun(typer.Typer):
     def __init__(self, help: str = "", *, alone: bool = False) -> None:
         super().__init__(
             help=help,
+            short_help=help,  # else it is cut
             add_completion=False,
             invoke_without_command=True,
             rich_markup_mode="rich" if sys.stdout.isatty() else None,
@@ -116,7 +124,8 @@ class Noun(typer.Typer):
             described = _with_output_options(function, run)
             about = inspect.getdoc(function) or ""
             short, _, _ = about.partition("\n")
-            self.command(name, help=about, short_help=short, rich_help_panel=panel)(described)
+            about = {"help": about, "short_help": short, "rich_help_panel": panel}
+            self.command(name, cls=_Command, **about)(described)
             return function
 
         return register
@@ -129,7 +138,7 @@ def progress(total: int | None, label: str, unit: str = "") -> "tqdm[Any]":
         desc=label,
         unit=unit,
         unit_scale=unit == "B",
-        disable=_silent.get(),
+        disable=_silent.get() or not sys.stderr.isatty(),
         file=sys.stderr,
         dynamic_ncols=True,
         mininterval=0.5,

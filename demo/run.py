@@ -35,8 +35,20 @@ def main() -> int:
     except StackError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-    print(f"\nThe whole job took {time.monotonic() - began:.0f} s.")
+    print(f"\nThe whole job took {time.monotonic() - began:.0f} s.\n\n{next_commands(data)}")
     return 0
+
+
+def next_commands(data: Path) -> str:
+    """As the README has them."""
+    folder = data.relative_to(ROOT) if data.is_relative_to(ROOT) else data
+    python = os.path.relpath(sys.executable, ROOT)
+    return (
+        f"The release is in {folder}/release. To see the campaign, make an account and start the "
+        "site:\n"
+        f"  QUORUM_DATA={folder} {python} manage.py createsuperuser\n"
+        f"  QUORUM_DATA={folder} make run"
+    )
 
 
 def run_demo(stack: LocalStack) -> None:

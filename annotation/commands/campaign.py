@@ -79,7 +79,16 @@ def _summary(campaign: Campaign) -> Result:
     }
 
 
-@app.verb("create", render=in_words, panel="Steps")
+def _created(result: Result) -> Rendered:
+    return in_words(result | {"crowd": _crowd_in_words(result["crowd"])})
+
+
+def _crowd_in_words(chosen: CrowdKind) -> str:
+    others = [f"`--crowd {one.kind}`: {one.title}" for one in CROWDS.values() if one.kind != chosen]
+    return f"{CROWDS[chosen].title}, fixed from now on (instead, {'; '.join(others)})"
+
+
+@app.verb("create", render=_created, panel="Steps")
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new campaign.")],
     sample: Annotated[

@@ -26,13 +26,13 @@ def reason_of(exclusion: Exclusion) -> str:
     if exclusion.failures <= Fraction(str(policy.max_failure_rate)) * exclusion.reviewed:
         return FAREWELL  # by hand, and nobody said why
     return (
-        f"{exclusion.failures} of your first {exclusion.reviewed} HITs failed their check "
+        f"{exclusion.failures} of your first {exclusion.reviewed} tasks failed their check "
         f"questions, more than the {policy.max_failure_rate * 100:g}% this campaign allows."
     )
 
 
 def _what_follows(policy: Policy) -> list[str]:
-    sentences = ["Your answers in this campaign no longer count, and it has no more HITs for you."]
+    sentences = ["Your answers in this campaign no longer count, and it has no more tasks for you."]
     if policy.reward_cents:
         provided = ", if its check questions are answered right"
         always = policy.on_failed_control == "pay_and_discard"

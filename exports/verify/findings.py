@@ -32,7 +32,7 @@ SHOWN = 120  # characters of a text that may be as long as a file
 @dataclass
 class Findings:
     unchecked: list[str] = field(default_factory=list)
-    checked: int = 0  # files, labels and figures that were looked at
+    checked: int = 0  # how many checks of files, labels and figures were made
     unreadable: set[str] = field(default_factory=set)  # files that nothing can be made of
     _named: dict[str, list[str]] = field(default_factory=dict)
     _numbers: Counter[str] = field(default_factory=Counter)

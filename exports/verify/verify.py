@@ -71,7 +71,7 @@ DAMAGED = (
 class Report:
     differences: list[str]
     unchecked: list[str]
-    checked: int  # files, labels and figures that were looked at
+    checked: int  # how many checks of files, labels and figures were made
 
 
 def silent(step: str) -> None:
@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def render(folder: Path, report: Report) -> str:
     """For the terminal."""
-    parts: list[Any] = [f"{folder}: {report.checked:,} files, labels and figures checked"]
+    parts: list[Any] = [f"{folder}: {report.checked:,} checks of its files, labels and figures"]
     if report.differences:
         parts += [f"{plural(len(report.differences), 'difference')}:"]
         parts += [f"  {difference}" for difference in report.differences]

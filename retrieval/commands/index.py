@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from core.command import Device, Noun, Result, choice, progress, record, say
 from core.errors import UserError
-from core.output import Rendered
+from core.output import Facts, Rendered
 from core.text.words import plural
 from retrieval.corpus.corpora import corpus_named
 from retrieval.index.choice import BYTES
@@ -29,7 +29,7 @@ from retrieval.registry.registry import resolve_model, trained_form
 app = Noun("Indexes and their vectors: build, list, verify, prune.")
 
 
-@app.verb("build")
+@app.verb("build", render=lambda result: Facts(result | {"choice": None}))  # said already
 def build(
     model: Annotated[
         str,

@@ -20,7 +20,7 @@ from retrieval.registry.training_record import parse_training
 from retrieval.training.lazy import train_model
 from retrieval.training.recipe import read_recipe
 
-app = Noun("Trained models: train, register, list, show, verify, card.")
+app = Noun("Trained models: train, register, list, show, verify, card, evaluate-answers.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")]
 
 

@@ -140,7 +140,7 @@ def busy(name: str) -> None:
         else:
             crowd.reject(
                 work.assignment_id,
-                reason="Each HIT holds check questions whose answer is plain from the"
+                reason="Some of the items are check questions, whose answer is plain from the"
                 " instructions. Wrong answers to them in this one: 1.",
             )
 

@@ -63,14 +63,21 @@ def test_json_is_one_line_without_a_progress_bar(capsys: pytest.CaptureFixture[s
     assert (out.count("\n"), err) == (1, "")
 
 
-def test_people_get_aligned_lines_and_a_bar_on_standard_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("terminal", [True, False])
+def test_people_get_aligned_lines_and_on_a_terminal_a_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     call("hello", "ada")
     out, err = capsys.readouterr()
     assert out == "greeted        ada\ntimes greeted  1,234\nkind           yes\n"
-    assert "Greeting: 100%" in err
+    assert ("Greeting: 100%" in err) is terminal
+
+
+def test_the_usage_names_arguments_as_the_docs_do(capsys: pytest.CaptureFixture[str]) -> None:
+    call("hello", "--help")
+    assert "Usage: quorum greet hello [OPTIONS] name\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["ada"], ["ada", "--quiet"]])

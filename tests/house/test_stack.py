@@ -13,7 +13,7 @@ import pytest
 from demo import processes, programs
 from demo.processes import ROOT, StackError
 from demo.programs import check_entry, find
-from demo.run import waits_for_calls
+from demo.run import next_commands, waits_for_calls
 from demo.stack import LocalStack
 
 PORTS = [sys.executable, "-m", "demo.ports"]
@@ -31,6 +31,13 @@ PRODUCTION = {
     "DJANGO_SETTINGS_MODULE": "elsewhere.settings",
     "PGPASSWORD": "secret",
 }
+# The first process ends, the others would go on for long.
+RUN = """
+import sys
+from demo import site
+site.procfile = lambda: {"web": ["sleep", "60"], "worker": ["sh", "-c", sys.argv[1]]}
+sys.exit(site.main(["web", "worker"]))
+"""
 # Starts something that would sleep for long, and dies.
 START_AND_DIE = """
 import os, signal, sys
@@ -42,6 +49,14 @@ child.stdout.readline()
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def test_the_demo_ends_with_the_commands_of_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(ROOT / "var/venv/bin/python"))
+    readme = (ROOT / "README.md").read_text()
+    _, *commands = next_commands(ROOT / "var" / "demo").splitlines()
+    assert len(commands) == 2
+    assert all(command.strip() in readme for command in commands)
 
 
 def test_a_stack_in_a_production_shell_names_nothing_outside(
@@ -180,3 +195,29 @@ def test_an_emulator_whose_port_is_taken_leaves_the_site_alone(tmp_path: Path) -
         found = look_at_ports(tmp_path, AWS_ENDPOINT_URL_MTURK=url)
     assert (found.returncode, found.stdout) == (0, "emulator=\n")
     assert "choose another port, the same in every terminal" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [("echo no broker; exit 3", "with status 3"), ("kill -9 $$", "by SIGKILL")],
+)
+def test_a_process_that_ends_is_named_and_the_site_stops(ending: str, how: str) -> None:
+    command = [sys.executable, "-c", RUN, ending]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=50
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"\nError: the process worker ended {how}, so the site was stopped: see the last lines of "
+        "worker above, then run `make run` again; nothing is lost.\n"
+    )
+
+
+def test_a_site_that_people_stop_ends_without_an_error() -> None:
+    command = [sys.executable, "-c", RUN, "sleep 60"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True) as site:
+        assert site.stdout
+        next(line for line in site.stdout if "worker started" in line)
+        site.send_signal(signal.SIGINT)
+        assert site.communicate(timeout=50)[1] == ""
+    assert site.returncode == 0

@@ -187,7 +187,7 @@ def _unreadable(campaign: Campaign) -> Iterator[Blocker]:
     for reason, hits in faults.annotate(hits=Count("pk")).order_by("-hits", "fault")[:MOST]:
         shown = reason.removesuffix(".")  # as they end it that show it
         reason = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
-        command = f"; `quorum reconcile {campaign}` compares them with the crowd's record"
+        command = f"; `quorum campaign reconcile {campaign}` compares them with the crowd's record"
         yield Blocker(reason, reason + command, operation="reconcile")
 
 

@@ -253,7 +253,7 @@ OPERATIONS = (
             ),
         ),
         order=_order_reconciliation,
-        has_command=False,  # `quorum reconcile` compares several
+        has_command=False,  # `quorum campaign reconcile` compares several
     ),
     LongOperation("snapshot", "count the campaign's figures now", VIEW, _snapshot, logged=False),
     LongOperation(

@@ -38,9 +38,9 @@ def _answer(policy: Policy) -> str:
 
 def _failed_hit(policy: Policy) -> str:
     if policy.on_failed_control == "reject":
-        return "the work on that HIT is **rejected**."
+        return "the work on that task is **rejected**."
     paid = "" if is_free(policy) else " It is paid all the same."
-    return f"your judgments on that HIT are **not used**.{paid}"
+    return f"your judgments on that task are **not used**.{paid}"
 
 
 def _exclusion(policy: Policy) -> str:
@@ -51,9 +51,9 @@ def _exclusion(policy: Policy) -> str:
     spared = "One slip does not end your participation. " if slip else ""
     paid = "" if is_free(policy) else " Work that was already approved stays paid."
     return (
-        f"- {spared}Once the number of your reviewed HITs has reached "
+        f"- {spared}Once the number of your reviewed tasks has reached "
         f"**{policy.min_assignments:,}**, and **more than {policy.max_failure_rate * 100:g} %** "
-        "of them have failed, you can take no more of our HITs, and your judgments are not used."
+        "of them have failed, you can take no more of our tasks, and your judgments are not used."
         f"{paid}"
     )
 

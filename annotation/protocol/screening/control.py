@@ -17,8 +17,8 @@ class RejectionReason(Enum):
     )
     MISSED = (
         "Wrong answers to check questions",
-        "Each HIT holds check questions whose answer is plain from the instructions. "
-        "Wrong answers to them in this one: {count}.",
+        "Some of the items are check questions, whose answer is plain from the instructions. "
+        "Wrong answers to them: {count}.",
         "missed at least one control",
     )
     MANUAL = "Another reason, given by a reviewer", "", ""  # a person's: no check, no rule

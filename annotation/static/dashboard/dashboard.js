@@ -34,19 +34,26 @@
     };
   };
 
-  // A time without its year and seconds; the table has them.
-  function tick(value) {
-    const label = this.getLabelForValue(value);
-    return /^\d{4}-\d\d-\d\d \d\d:\d\d/.test(label) ? label.slice(5, 16) : label;
-  }
+  // Of times as much as tells them apart: the day only where there are several, seconds only
+  // where a minute has several. The table has all.
+  const shortened = (labels) => {
+    if (!labels.every((one) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(one))) return { labels, day: "" };
+    const cut = (from, to) => labels.map((one) => one.slice(from, to));
+    const day = new Set(cut(0, 10)).size === 1 ? labels[0].slice(0, 10) : "";
+    const from = day ? 11 : 5;
+    const minutes = cut(from, 16);
+    const differ = new Set(minutes).size === minutes.length;
+    return { labels: differ ? minutes : cut(from, 19), day };
+  };
 
   const configuration = (chart) => {
     const colours = palette();
+    const { labels, day } = shortened(chart.labels);
     const axis = { grid: { color: colours.line }, ticks: { color: colours.text } };
     return {
       type: chart.kind === "line" ? "line" : "bar",
       data: {
-        labels: chart.labels,
+        labels,
         datasets: chart.series.map((one, index) => dataset(one, index, chart.kind, colours)),
       },
       options: {
@@ -57,7 +64,7 @@
           legend: { display: chart.series.length > 1, labels: { color: colours.text, boxWidth: 14 } },
         },
         scales: {
-          x: { ...axis, stacked: chart.kind === "stack", ticks: { ...axis.ticks, callback: tick, maxRotation: 0, autoSkip: true }, title: { display: Boolean(chart.axis), text: chart.axis, color: colours.text } },
+          x: { ...axis, stacked: chart.kind === "stack", ticks: { ...axis.ticks, maxRotation: 0, autoSkipPadding: 16 }, title: { display: Boolean(chart.axis), text: [chart.axis, day].filter(Boolean).join(", "), color: colours.text } },
           y: {
             ...axis,
             stacked: chart.kind === "stack",

@@ -61,6 +61,7 @@ def _render(
     context = {
         "milestones": milestones,
         "policy": campaign.policy,
+        "published_to": _published_to(campaign),
         "too_small_a_team": too_small_a_team(campaign.policy, campaign),
         "job": milestones.job,
         "fault": fault,
@@ -76,6 +77,11 @@ def _render(
         campaign=campaign,
         status=status,
     )
+
+
+def _published_to(campaign: Campaign) -> str:
+    crowd = campaign.policy.crowd_traits
+    return f"open to {crowd.title}" if crowd.has_accounts else f"requested at {campaign.endpoint}"
 
 
 def _number(text: str, most: int) -> int:

@@ -251,7 +251,7 @@ def test_the_comparison_of_several_says_which_it_is_at(
 ) -> None:
     stage.publish()
     monkeypatch.setattr("core.command.BAR_DELAY", 0)
-    run("reconcile")
+    run("campaign", "reconcile")
     assert "Comparing HITs of faq: " in capfd.readouterr().err
 
 

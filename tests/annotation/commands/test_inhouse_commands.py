@@ -24,6 +24,9 @@ def test_a_campaign_is_created_for_one_s_own_people(tmp_path: Path) -> None:
     queries = str(write_rows(tmp_path / "mine.jsonl", [{"query": "how is bread made"}]))
     made = run_json("campaign", "create", "mine", "--queries", queries, "--crowd", "inhouse")
     assert (made["crowd"], made["budget_cents"]) == ("inhouse", 0)
+    said = run("campaign", "create", "other", "--queries", queries, "--crowd", "inhouse")
+    chosen = "your own team, fixed from now on (instead, `--crowd mturk`: Mechanical Turk)"
+    assert f"crowd              {chosen}\n" in said
     policy = get_campaign("mine").policy
     assert (policy.crowd, policy.reward_cents, policy.masters) == ("inhouse", 0, False)
 
@@ -108,4 +111,4 @@ def test_both_crowds_are_compared_at_once_but_for_other_endpoints(
     for name in ("shop", "elsewhere"):
         Stage(packed_campaign(tmp_path, name), mturk).publish()
     Campaign.objects.filter(name="elsewhere").update(endpoint="https://another.example.org")
-    assert list(run_json("reconcile")["campaigns"]) == ["team", "shop"]  # type: ignore[call-overload]
+    assert list(run_json("campaign", "reconcile")["campaigns"]) == ["team", "shop"]  # type: ignore[call-overload]

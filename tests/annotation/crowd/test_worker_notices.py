@@ -11,7 +11,7 @@ from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 
-LOST = "Your answers in this campaign no longer count, and it has no more HITs for you."
+LOST = "Your answers in this campaign no longer count, and it has no more tasks for you."
 INHOUSE = {"crowd": "inhouse", "masters": False, "min_approval_percent": 0, "min_approved": 0}
 
 
@@ -34,7 +34,7 @@ def words(*, failures: int = 3, reviewed: int = 20, reason: str = "", **policy: 
 
 def test_the_figures_of_the_moment_are_told_with_all_that_follows() -> None:
     assert words() == (
-        "3 of your first 20 HITs failed their check questions, more than the 10% this campaign "
+        "3 of your first 20 tasks failed their check questions, more than the 10% this campaign "
         f"allows. {LOST} {PAID} Work not decided yet will be paid, if its check questions are "
         "answered right. If you think this is a mistake, write to judging@example.org."
     )

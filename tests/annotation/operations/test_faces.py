@@ -346,11 +346,11 @@ def test_the_faces_take_the_same_arguments(operation: Operation | LongOperation)
     names = {argument.name for argument in operation.arguments}
     view = ((VIEWS | LONG_VIEWS) if noun == "campaign" else DATABASE_VIEWS)[name]
     assert view.sent().fields.keys() - {"agreed"} == names  # type: ignore[attr-defined]
-    if name != "reconcile":
-        verb = getattr(operation, "verb", "") or name
-        taken = {one.name for one in load(noun).commands[verb].params}
-        further = {one.name for one in getattr(operation, "command_arguments", ())}
-        assert taken - {"name", "yes", "json", "quiet", "help"} == (names | further) - {"name"}
+    verb = getattr(operation, "verb", "") or name
+    taken = {one.name for one in load(noun).commands[verb].params}
+    further = {one.name for one in getattr(operation, "command_arguments", ())}
+    further |= {"live"} if name == "reconcile" else set()
+    assert taken - {"name", "yes", "json", "quiet", "help"} == (names | further) - {"name"}
     assert OperationForm(operation).fields.keys() == names
 
 
@@ -513,8 +513,7 @@ def test_a_worker_and_a_command_run_the_same(
         report = operation.report(stage.campaign, job.result)
         transaction.set_rollback(True)
     out = StringIO()
-    noun = ["campaign", name] if operation.has_command else [name]
-    quorum(*noun, "faq", *asked.command, "--json", stdout=out)
+    quorum("campaign", name, "faq", *asked.command, "--json", stdout=out)
     printed = json.loads(out.getvalue())
     if name == "reconcile":
         compared = printed["campaigns"]["faq"]
@@ -537,7 +536,7 @@ def test_what_is_not_published_is_refused_in_the_same_words(stage: Stage, name: 
     else:
         said = answer.json()["detail"]
     with pytest.raises(CommandError) as refusal:
-        quorum(*(["campaign"] if name == "collect" else []), name, "faq")
+        quorum("campaign", name, "faq")
     assert str(refusal.value) == said
 
 

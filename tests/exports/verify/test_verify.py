@@ -222,6 +222,7 @@ def test_a_manifest_that_is_a_link_is_refused(release: Path, tmp_path: Path) -> 
 def test_one_difference_is_not_many() -> None:
     one, two = (Report(["x"] * number, [], 5) for number in (1, 2))
     assert "\n1 difference:\n" in render(Path("r"), one)
+    assert render(Path("r"), one).startswith(f"r: {one.checked:,} checks of its files, labels and")
     assert "\n2 differences:\n" in render(Path("r"), two)
 
 

@@ -1,4 +1,4 @@
-"""`quorum ask` and `quorum answers evaluate`, with real models that a test can make."""
+"""`quorum ask` and `quorum model evaluate-answers`, with real models that a test can make."""
 
 import io
 import json
@@ -162,7 +162,7 @@ def test_a_system_is_scored_beside_each_ablation_asked_for(
 ) -> None:  # fmt: skip
     base, questions = (str(selector_folder(tmp_path / form, form)) for form in ("QAQ", "QQ"))
     quorum(
-        *("answers", "evaluate", str(known), "--selector", str(selector), "--device", "cpu"),
+        *("model", "evaluate-answers", str(known), "--selector", str(selector), "--device", "cpu"),
         *("--without-neural", "--without-selector", "--json"),
         *("--without-dataset", index.path, base, "--without-answer", index.path, questions),
     )
@@ -197,7 +197,7 @@ def test_the_tuned_selector_does_not_stand_in_for_one_that_was_not_tuned(
     same = str(selector / ".." / selector.name)
     with pytest.raises(CommandError, match="is the full system's own, or another seed of it"):
         quorum(
-            *("answers", "evaluate", str(known), "--selector", str(selector), *QUIET),
+            *("model", "evaluate-answers", str(known), "--selector", str(selector), *QUIET),
             *("--without-dataset", index.path, same),
         )
 
@@ -205,7 +205,7 @@ def test_the_tuned_selector_does_not_stand_in_for_one_that_was_not_tuned(
 def test_the_table_names_the_proxy_and_the_source_of_the_paper_s_figures(
     index: IndexVersion, known: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    quorum("answers", "evaluate", str(known), "--without-neural", *QUIET)
+    quorum("model", "evaluate-answers", str(known), "--without-neural", *QUIET)
     head, full, words, blank, *notes = capsys.readouterr().out.splitlines()
     assert head.split()[:2] == ["system", "accuracy"]
     assert full.startswith("all of it  ")
@@ -233,4 +233,4 @@ def test_an_evaluation_that_cannot_be_made_is_refused(
     index: IndexVersion, known: Path, arguments: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        quorum("answers", "evaluate", str(known), *arguments, *QUIET)
+        quorum("model", "evaluate-answers", str(known), *arguments, *QUIET)

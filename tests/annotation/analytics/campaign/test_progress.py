@@ -192,8 +192,8 @@ def test_hits_whose_record_cannot_be_read_are_told(stage: Stage) -> None:
     stage.publish()
     stage.campaign.hits.filter(number__lte=2).update(fault="no such HIT")
     assert blockers(stage.campaign) == [
-        "2 HITs cannot be read: no such HIT; `quorum reconcile faq` compares them with the "
-        "crowd's record"
+        "2 HITs cannot be read: no such HIT; `quorum campaign reconcile faq` compares them "
+        "with the crowd's record"
     ]
 
 

@@ -170,7 +170,7 @@ def test_exclusion_by_block_shuts_the_worker_out_at_the_crowd(set_stage: SetStag
     (blocked,) = stage.outbox("exclude")
     assert (blocked.state, blocked.reason) == (
         OutboxMessage.State.DONE,
-        "1 of your first 1 HITs failed their check questions, more than the 10% this campaign"
+        "1 of your first 1 tasks failed their check questions, more than the 10% this campaign"
         " allows.",
     )
     assert stage.accept("eve", 2) is None

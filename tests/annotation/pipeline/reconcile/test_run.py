@@ -143,7 +143,7 @@ def test_two_comparisons_at_once_mend_each_drift_once(stage: Stage) -> None:
 
 def run(*arguments: str) -> str:
     out = StringIO()
-    quorum("reconcile", *arguments, stdout=out)
+    quorum("campaign", "reconcile", *arguments, stdout=out)
     return out.getvalue()
 
 

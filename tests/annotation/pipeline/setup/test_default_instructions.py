@@ -22,11 +22,11 @@ def test_the_paper_s_policy_is_told_in_words() -> None:
     assert "You will see seven items." in report
     assert "for all seven, then submit" in report
     assert "- an **Answer** that was stored with the Question.\n" in report
-    assert "If you miss a check question, the work on that HIT is **rejected**." in report
+    assert "If you miss a check question, the work on that task is **rejected**." in report
     assert (
-        "- One slip does not end your participation. Once the number of your reviewed HITs has "
+        "- One slip does not end your participation. Once the number of your reviewed tasks has "
         "reached **10**, and **more than 10 %** of them have failed, you can take no more of our "
-        "HITs, and your judgments are not used. Work that was already approved stays paid.\n"
+        "tasks, and your judgments are not used. Work that was already approved stays paid.\n"
     ) in report
     assert "A rejection can be reversed." in report
 
@@ -43,7 +43,7 @@ def test_the_size_of_a_hit_is_told(size: int, word: str) -> None:
 def test_nobody_is_rejected_where_failed_work_is_paid_and_discarded() -> None:
     report = text(on_failed_control="pay_and_discard")
     assert "reject" not in report
-    assert "your judgments on that HIT are **not used**. It is paid all the same." in report
+    assert "your judgments on that task are **not used**. It is paid all the same." in report
 
 
 def test_nothing_is_said_of_pay_where_nobody_is_paid() -> None:
@@ -66,7 +66,7 @@ def test_one_slip_is_forgiven_where_the_rule_forgives_it(
 
 
 def test_a_rule_that_excludes_nobody_is_not_told() -> None:
-    assert "no more of our HITs" not in text(max_failure_rate=1)
+    assert "no more of our tasks" not in text(max_failure_rate=1)
 
 
 def test_answers_that_are_not_shown_are_not_announced() -> None:

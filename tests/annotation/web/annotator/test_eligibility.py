@@ -34,7 +34,7 @@ def test_who_was_excluded_meanwhile_reads_why_and_can_give_it_back(
     exclude(ada, hits[0])
     refused = adas.get(address)
     assert refused.status_code == 403
-    assert "3 of your first 10 HITs failed their check questions" in text(refused)
+    assert "3 of your first 10 tasks failed their check questions" in text(refused)
     assert f'action="{address}/return"' in refused.content.decode()
     exclude_from(ada, hits[0])
     assert adas.post(f"{address}/return")["Location"] == "/work"

@@ -247,7 +247,7 @@ def test_an_excluded_worker_reads_why_instead_of_the_form(
     response = visit(hit, ADAS | {"workerId": eve.worker_id})
     assert response.status_code == 403
     assert parse(response).xpath("//form") == []
-    assert "2 of your first 10 HITs failed" in parse(response).text_content()
+    assert "2 of your first 10 tasks failed" in parse(response).text_content()
 
 
 def test_an_exclusion_holds_in_its_own_campaign_only(eve: Worker, visit: Open) -> None:

@@ -313,7 +313,7 @@ def test_who_is_excluded_reads_why_and_cannot_take_the_test(
         submit(RIGHT, "AEVE"),
     ):
         assert response.status_code == 403
-        assert "2 of your first 10 HITs failed" in main_of(response)
+        assert "2 of your first 10 tasks failed" in main_of(response)
     assert not QualificationResult.objects.exists()
 
 

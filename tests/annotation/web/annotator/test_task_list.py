@@ -204,7 +204,7 @@ def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(
     worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
     Exclusion.objects.create(campaign=fish.campaign, worker=worker, failures=3, reviewed=10)
     page = text(adas.get("/work"))
-    assert "3 of your first 10 HITs failed" in page
+    assert "3 of your first 10 tasks failed" in page
     assert "write to quality@example.org" in page
     assert page.count("Start") == 1
 

@@ -112,8 +112,8 @@ def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager
     blockers = take(published.campaign).figures["blockers"]
     assert blockers == [
         {
-            "sentence": "2 HITs cannot be read: <no> such HIT; `quorum reconcile faq` compares "
-            "them with the crowd's record",
+            "sentence": "2 HITs cannot be read: <no> such HIT; `quorum campaign reconcile faq` "
+            "compares them with the crowd's record",
             "reason": "2 HITs cannot be read: <no> such HIT",
             "operation": "reconcile",
             "options": {},

@@ -1,4 +1,4 @@
-"""`quorum reconcile`: compares the database with the crowd's record, and repairs differences."""
+"""`quorum campaign reconcile`: compares with the crowd's record, and repairs differences."""
 
 import inspect
 import sys
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from annotation.commands.campaign_noun import STEPS, app
 from annotation.commands.campaign_operations import given, parameter, watched
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
@@ -15,7 +16,7 @@ from annotation.operations.campaign.steps import LIVE, compare, ended_early
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.setup.create import get_campaign
-from core.command import Noun, Result
+from core.command import Result
 from core.errors import UserError
 from core.output import Rendered
 
@@ -24,7 +25,6 @@ Name = Annotated[
     str | None,
     typer.Argument(metavar="[NAME]", help="One campaign; without it, all published ones."),
 ]
-app = Noun(alone=True)
 
 
 def _repairs(result: Result) -> Rendered:
@@ -58,7 +58,7 @@ reconcile_campaigns.__signature__ = inspect.Signature(  # type: ignore[attr-defi
         *map(given, (*RECONCILE.arguments, LIVE)),
     ]
 )
-app.verb(RECONCILE.name, render=_repairs)(reconcile_campaigns)
+app.verb(RECONCILE.name, render=_repairs, panel=STEPS)(reconcile_campaigns)
 
 
 def _chosen(name: str | None, *, live: bool) -> list[tuple[Campaign, Crowd]]:

@@ -1,4 +1,4 @@
-"""`quorum answers evaluate`: how often questions with known answers are answered rightly,
+"""`quorum model evaluate-answers`: how often questions with known answers are answered rightly,
 by the whole system and without each of its parts."""
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from django.conf import settings
 
-from core.command import Device, Noun, Result, progress
+from core.command import Device, Result, progress
 from core.output import Rendered, Rows
 from retrieval.answering import ablations
 from retrieval.answering.ablations import FULL, PAPER_SOURCE, OpenSystems, System, index_named
@@ -17,6 +17,7 @@ from retrieval.answering.answer_match import PROXY
 from retrieval.answering.known_answers import in_the_database, read_known
 from retrieval.answering.scoring import outcomes, rows
 from retrieval.commands.ask import Candidates, Selector
+from retrieval.commands.model import app
 from retrieval.commands.stdin_questions import Fresh, FromCorpus
 from retrieval.corpus.corpora import corpus_named
 from retrieval.index.versions import current_index, not_indexed
@@ -34,8 +35,6 @@ HEAD = (
 )
 StandIn = tuple[str, str] | None
 
-app = Noun("Answers of the whole system: evaluate.")
-
 
 def _scores(result: Result) -> Rendered:
     return [
@@ -51,7 +50,7 @@ def _scores(result: Result) -> Rendered:
     ]
 
 
-@app.verb("evaluate", render=_scores)
+@app.verb("evaluate-answers", render=_scores)
 def evaluate(
     file: Annotated[
         Path,

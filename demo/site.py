@@ -1,0 +1,55 @@
+"""`make run`: processes of the Procfile, until Ctrl-C or until one of them ends."""
+
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from honcho.manager import Manager
+from honcho.printer import Printer
+
+from demo.processes import ROOT, procfile
+
+STOPPED = " stopped (rc="
+BY_PEOPLE = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
+
+class FirstEnd(Printer):  # type: ignore[misc]
+    """Prints all, and keeps which process ended first."""
+
+    ended = ""
+
+    def write(self, message: Any) -> None:
+        if message.name == "system" and STOPPED in message.data:
+            self.ended = self.ended or message.data.strip()
+        super().write(message)
+
+
+def main(names: Sequence[str]) -> int:
+    commands = procfile()
+    printer = FirstEnd(sys.stdout)
+    manager = Manager(printer)
+    for name in names:
+        manager.add_process(name, shlex.join(commands[name]), cwd=str(ROOT))
+    manager.loop()
+    if manager.returncode in BY_PEOPLE:
+        return 0
+    print(f"\n{explain(printer.ended)}", file=sys.stderr)
+    return 1
+
+
+def explain(ended: str) -> str:
+    """`ended` as honcho says it: worker stopped (rc=-9)."""
+    name, _, status = ended.removesuffix(")").partition(STOPPED)
+    code = int(status)
+    killed = -code if code < 0 else code - 128  # as a shell says it
+    how = f"by {signal.Signals(killed).name}" if killed > 0 else f"with status {code}"
+    return (
+        f"Error: the process {name} ended {how}, so the site was stopped: see the last lines of "
+        f"{name} above, then run `make run` again; nothing is lost."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
