@@ -64,7 +64,7 @@ def tells_sources(campaign: Mapping[str, Any]) -> bool:
     are what they were before any label could be something else.
     """
     decides = campaign["policy"].get("adjudication") == "decide"
-    return decides or campaign["queries"]["origin"] == IMPORTED
+    return bool(decides or campaign["queries"]["origin"] == IMPORTED)
 
 
 def checksums(folder: Path) -> dict[str, Checksum]:

@@ -17,6 +17,7 @@ DECIDE, MEASURE = Policy(adjudication="decide"), Policy()
         (Evidence(6, 3, None, 0, 2), (0, "expert"), (None, None)),
         (Evidence(0, 0, None, 1, 0), (1, "expert"), (None, None)),
         (Evidence(3, 1, None, 2, 1), (1, "expert"), (0, "majority")),
+        (Evidence(3, 2, None, 1, 2), (0, "expert"), (1, "majority")),
         (Evidence(3, 1, None, 1, 1), (0, "majority"), (0, "majority")),
         (Evidence(2, 1, None, 1, 1), (None, None), (None, None)),
         (Evidence(0, 0, 1), (1, "import"), (1, "import")),
