@@ -2,6 +2,9 @@
 
 A role gives its permissions in one campaign, or in all of them. A permission that an account has of
 its own or by a group holds in every campaign. Accounts with staff status read all campaigns.
+
+Who adjudicates and has no other part is blind: nothing shows them what the crowd said of a triplet
+before they have labelled it. Their labels of the random sample measure the crowd's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,10 +14,11 @@ from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Campaign, Role
+from annotation.models import AuditEntry, Campaign, ExpertLabel, Role, Triplet
 from retrieval.web.access import may_view_corpus
 
 VIEW = "annotation.view_campaign"
+SEE_VOTES = "annotation.view_judgment"
 CREATE = "annotation.add_campaign"
 RUN = "annotation.run_campaign"
 FUND = "annotation.fund_campaign"
@@ -30,7 +34,7 @@ ROLE_TOO_SMALL = (
     "Your role in {} does not include this: ask an owner of the campaign for another role."
 )
 
-_VIEWER = frozenset({VIEW, DOWNLOAD})
+_VIEWER = frozenset({VIEW, SEE_VOTES, DOWNLOAD})
 _MANAGER = _VIEWER | {
     RUN, MANAGE_WORKERS, WRITE_INSTRUCTIONS, ADJUDICATE, CHANGE_CONTROLS, BUILD,
 }  # fmt: skip
@@ -39,10 +43,13 @@ _MANAGER = _VIEWER | {
 PERMISSIONS: Mapping[str, frozenset[str]] = {
     Role.Name.OWNER: _MANAGER | {FUND, GRANT},
     Role.Name.MANAGER: _MANAGER,
-    Role.Name.ADJUDICATOR: _VIEWER | {ADJUDICATE},
+    Role.Name.ADJUDICATOR: frozenset({VIEW, ADJUDICATE}),
     Role.Name.VIEWER: _VIEWER,
     Role.Name.ANNOTATOR: frozenset(),
 }
+
+# Each shows labels or votes: in a release, as a control that all agreed on, in the tables by hand.
+TELLS_LABELS = (SEE_VOTES, DOWNLOAD, CHANGE_CONTROLS, "annotation.view_triplet")
 
 Account = User | AnonymousUser
 
@@ -55,7 +62,11 @@ class RoleBackend(BaseBackend):
             return False
         if perm == VIEW and user_obj.is_staff:
             return True
-        return perm in _of_roles(user_obj, obj) or bool(user_obj.has_perm(perm))
+        if perm in _of_roles(user_obj, obj) or user_obj.has_perm(perm):
+            return True
+        # The staff reads everything, but for its experts.
+        reads = perm == SEE_VOTES and user_obj.is_staff
+        return reads and not user_obj.has_perm(ADJUDICATE, obj)
 
 
 def _of_roles(user: User, campaign: Campaign) -> frozenset[str]:
@@ -69,6 +80,20 @@ def _of_roles(user: User, campaign: Campaign) -> frozenset[str]:
 
 def permissions_of(names: Iterable[str]) -> frozenset[str]:
     return frozenset[str]().union(*(PERMISSIONS[name] for name in names))
+
+
+def is_blind(user: Account, campaign: Campaign) -> bool:
+    """Whether it is hidden from them what the crowd said of a triplet that they may label."""
+    return not any(user.has_perm(permission, campaign) for permission in TELLS_LABELS)
+
+
+def triplets_seen_by(user: Account, campaign: Campaign) -> QuerySet[Triplet]:
+    """Those of which they may know label and votes: all, or for a blind expert their own."""
+    triplets = Triplet.objects.filter(campaign=campaign)
+    if user.has_perm(SEE_VOTES, campaign):
+        return triplets
+    mine = ExpertLabel.objects.filter(triplet=OuterRef("pk"), expert=user.get_username())
+    return triplets.filter(Exists(mine))
 
 
 def may_enter(user: Account) -> bool:
@@ -98,7 +123,22 @@ def campaigns_where(user: Account, permission: str) -> QuerySet[Campaign]:
     roles = _roles_with(user, permission)
     if roles.filter(campaign=None).exists():
         return campaigns
-    return campaigns.filter(pk__in=roles.values("campaign"))
+    given = campaigns.filter(pk__in=roles.values("campaign"))
+    if permission == SEE_VOTES and user.is_staff:
+        return given | campaigns.exclude(pk__in=campaigns_where(user, ADJUDICATE))
+    return given
+
+
+def entries_seen_by(user: User) -> QuerySet[AuditEntry]:
+    """What belongs to no campaign is for the staff.
+
+    A blind expert sees none of their campaign: some name triplets that all agreed on.
+    """
+    of_staff = user.is_staff or user.is_superuser
+    if of_staff and (user.has_perm(SEE_VOTES) or not may_anywhere(user, ADJUDICATE)):
+        return AuditEntry.objects.all()
+    seen = Q(campaign__in=campaigns_where(user, SEE_VOTES))
+    return AuditEntry.objects.filter(seen | Q(campaign=None) if of_staff else seen)
 
 
 def may_anywhere(user: Account, permission: str) -> bool:

@@ -39,7 +39,7 @@ def import_labels(
         bool, typer.Option("--replace", help="Replace labels that the same expert gave before.")
     ] = False,
 ) -> Result:
-    """Import the labels of experts from a file."""
+    """Import the labels of experts from a file. They measure, and change no label."""
     chosen = get_campaign(campaign)
     with progress(None, "Importing", "B") as bar:
         found = add_gold_of(

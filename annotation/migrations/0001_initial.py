@@ -276,6 +276,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('status', models.CharField(choices=[('open', 'Open'), ('labelled', 'Labelled'), ('unresolved', 'Unresolved')], default='open', max_length=10)),
                 ('label', models.SmallIntegerField(blank=True, null=True)),
+                ('label_source', models.CharField(blank=True, choices=[('majority', 'Majority'), ('expert', 'Expert'), ('import', 'Import')], max_length=8, null=True)),
                 ('votes', models.PositiveSmallIntegerField(default=0)),
                 ('positive_votes', models.PositiveSmallIntegerField(default=0)),
                 ('imported_label', models.SmallIntegerField(blank=True, null=True)),
@@ -307,6 +308,7 @@ class Migration(migrations.Migration):
                 ('label', models.SmallIntegerField()),
                 ('blind_label', models.SmallIntegerField(blank=True, null=True)),
                 ('source', models.CharField(choices=[('import', 'Import'), ('adjudication', 'Adjudication'), ('sample', 'Sample')], max_length=12)),
+                ('adjudicated', models.BooleanField(default=False)),
                 ('note', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('triplet', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='expert_labels', to='annotation.triplet')),
@@ -544,6 +546,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='expertlabel',
             constraint=models.CheckConstraint(condition=models.Q(('blind_label__in', [0, 1])), name='an_expert_said_0_or_1'),
+        ),
+        migrations.AddConstraint(
+            model_name='expertlabel',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('source', 'adjudication'), _negated=True), ('adjudicated', True), _connector='OR'), name='what_came_by_adjudication_is_adjudicated'),
         ),
         migrations.AddConstraint(
             model_name='qualificationresult',

@@ -118,17 +118,25 @@ class Control(models.Model):
 
 
 class Triplet(models.Model):
-    """A candidate to be judged, with the label derived from its valid votes."""
+    """A candidate to be judged, with the label that `derive_label` makes."""
 
     class Status(models.TextChoices):
         OPEN = "open"
         LABELLED = "labelled"
         UNRESOLVED = "unresolved"
 
+    class LabelSource(models.TextChoices):
+        MAJORITY = "majority"  # of its valid votes
+        EXPERT = "expert"  # who adjudicated it
+        IMPORT = "import"  # it came with the dataset
+
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="triplets")
     candidate = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="triplet")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
     label = models.SmallIntegerField(null=True, blank=True)
+    label_source = models.CharField(  # noqa: DJ001 - as the label, null where there is none
+        max_length=8, choices=LabelSource.choices, null=True, blank=True
+    )
     votes = models.PositiveSmallIntegerField(default=0)
     positive_votes = models.PositiveSmallIntegerField(default=0)
     # As it came with a dataset made elsewhere: it stands until votes make a majority.
@@ -170,8 +178,10 @@ class ExpertLabel(models.Model):
     """What an expert says of a triplet: it stands beside the votes and never counts as one."""
 
     class Source(models.TextChoices):
+        """Where the first label of this expert came from."""
+
         IMPORT = "import"
-        ADJUDICATION = "adjudication"  # of a triplet that was unresolved, or reported
+        ADJUDICATION = "adjudication"  # of a triplet that was tied, unresolved, or reported
         SAMPLE = "sample"  # of a labelled one that was drawn at random
 
     triplet = models.ForeignKey(Triplet, on_delete=models.PROTECT, related_name="expert_labels")
@@ -180,6 +190,9 @@ class ExpertLabel(models.Model):
     # What it was before the expert saw the votes, where they have changed it since.
     blind_label = models.SmallIntegerField(null=True, blank=True)
     source = models.CharField(max_length=12, choices=Source.choices)
+    # Given by adjudication, or given again by it: where the policy says so, it decides. What was
+    # said blind before, for the sample or in a file, goes on measuring.
+    adjudicated = models.BooleanField(default=False)
     note = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -189,6 +202,10 @@ class ExpertLabel(models.Model):
             models.CheckConstraint(condition=Q(label__in=[0, 1]), name="an_expert_says_0_or_1"),
             models.CheckConstraint(
                 condition=Q(blind_label__in=[0, 1]), name="an_expert_said_0_or_1"
+            ),
+            models.CheckConstraint(
+                condition=~Q(source="adjudication") | Q(adjudicated=True),
+                name="what_came_by_adjudication_is_adjudicated",
             ),
         ]
 

@@ -84,8 +84,9 @@ LOGGED = """
     FROM generate_series(1, %(entries)s) n
 """
 LABELLED = """
-    INSERT INTO annotation_expertlabel (triplet_id, expert, label, source, note, created_at)
-    SELECT id, 'cleo', coalesce(label, 0), 'adjudication', 'read twice', now()
+    INSERT INTO annotation_expertlabel
+        (triplet_id, expert, label, source, adjudicated, note, created_at)
+    SELECT id, 'cleo', coalesce(label, 0), 'adjudication', true, 'read twice', now()
     FROM annotation_triplet WHERE campaign_id = %(campaign)s AND positive_votes > 0
         AND positive_votes < votes ORDER BY id DESC LIMIT %(labels)s
 """
@@ -169,6 +170,7 @@ def reopen_some(campaign: Campaign) -> None:
             " WHERE a.id = assignment_id AND a.hit_id = ANY(%(hits)s)",
             "DELETE FROM annotation_assignment WHERE hit_id = ANY(%(hits)s)",
             "UPDATE annotation_triplet t SET votes = 2, positive_votes = 1, label = NULL,"
+            " label_source = NULL,"
             " status = CASE WHEN t.id %% 2 = 0 THEN 'open' ELSE 'unresolved' END"
             " FROM annotation_hititem i"
             " WHERE i.triplet_id = t.id AND i.hit_id = ANY(%(hits)s) AND t.votes = 3",

@@ -35,7 +35,7 @@ from exports.layout.files import (
     RELEASE,
     STATS,
 )
-from exports.layout.manifest import manifest, version_of, versions
+from exports.layout.manifest import manifest, tells_sources, version_of, versions
 from exports.splits.assign import Encode, SplitAssignment, SplitError, assign_splits, write_splits
 from exports.statistics.compute import figures
 from retrieval.ranking.records import document
@@ -82,7 +82,8 @@ def build(
     write_splits(extract, folder, assignment)
     _copy(extract, folder, options)
     queries = watch(FORMATTING, _lines(extract / COUNTS))
-    write_formats(folder, retrievers=retrievers, progress=queries)
+    sourced = tells_sources(stated)
+    write_formats(folder, retrievers=retrievers, sourced=sourced, progress=queries)
     watch(SCORING, 1)
     write_runs(folder)
     watch(COMPARING, 1)

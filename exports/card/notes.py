@@ -20,11 +20,21 @@ def trust(facts: Facts, stats: Facts) -> Iterator[str]:
     else:
         judged = plural(campaign["label_error_triplets"], "triplet")
         yield f"The label error is measured on {judged}: {campaign['label_error_basis']}."
+    if facts["policy"]["adjudication"] == "decide":
+        yield _adjudicated(stats["label_sources"])
     if workers := stats.get("workers"):
         yield from _workers(workers, campaign, facts["policy"]["annotators"])
     controls = stats.get("controls")
     if controls and any(controls["judged"].values()):
         yield _controls(controls)
+
+
+def _adjudicated(sources: Facts) -> str:
+    return (
+        f"Experts who adjudicated decided {plural(sources['expert'], 'label')}, the votes made "
+        f"{count(sources['majority'])}; label_source tells which. The label error is that of the "
+        "votes, before experts decided."
+    )
 
 
 def _workers(workers: Facts, campaign: Facts, annotators: int) -> Iterator[str]:
@@ -166,6 +176,8 @@ def _label(facts: Facts, *, judged: bool) -> str:
         )
     least, most = facts["policy"]["annotators"], facts["policy"]["max_votes"]
     votes = f"the majority of {least if least == most else f'{least} to {most}'} votes of people"
+    if facts["policy"]["adjudication"] == "decide":
+        votes += ", or what experts decided"
     if is_imported(facts):
         return (
             f"A label is what came with the dataset or {votes}, not the truth; the field votes "

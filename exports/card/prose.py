@@ -106,10 +106,16 @@ def _votes(policy: Facts) -> str:
         "extend": "on the same HIT, all of whose items are then judged again",
         "repack": "in a new HIT with fresh controls",
     }[policy["tie_mode"]]
+    unless = ""
+    if policy["adjudication"] == "decide":
+        unless = (
+            ", unless experts adjudicated the triplet: then what most of them said is its label, "
+            "and the votes stay beside it"
+        )
     return (
         f"Each triplet was judged by {policy['annotators']} different workers. Without a strict "
         f"majority one more vote was requested, {where}, up to {policy['max_votes']} votes. The "
-        "label is the strict majority of all valid votes; a triplet without one has no "
+        f"label is the strict majority of all valid votes{unless}; a triplet without one has no "
         "label and is not released."
     )
 

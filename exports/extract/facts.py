@@ -28,7 +28,7 @@ def write_facts(
 ) -> None:
     spent = spent_cents(campaign)
     facts = {
-        **_plan(campaign),
+        **plan(campaign),
         "retriever": _retriever(campaign),
         "instructions": _write_instructions(campaign, folder / INSTRUCTIONS),
         "sources": _sources(campaign),
@@ -41,7 +41,7 @@ def write_facts(
     (folder / CAMPAIGN).write_bytes(document(facts))
 
 
-def _plan(campaign: Campaign) -> dict[str, object]:
+def plan(campaign: Campaign) -> dict[str, object]:
     policy, queries = campaign.policy, campaign.query_set
     return {
         "campaign": campaign.name,

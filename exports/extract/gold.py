@@ -26,6 +26,7 @@ class ExpertRow(NamedTuple):
     label: int
     blind_label: int | None
     source: str
+    adjudicated: bool
 
 
 COLUMNS = (
@@ -36,16 +37,18 @@ COLUMNS = (
     "label",
     "blind_label",
     "source",
+    "adjudicated",
 )
 
 
 def write_gold(campaign: Campaign, folder: Path, people: People) -> None:
     """By query, rank and expert; the experts by the digests that stand for them."""
+    decides = campaign.policy.adjudication == "decide"
     with (folder / GOLD).open("wb") as file:
         for _, labels in groupby(_expert_labels(campaign), key=lambda row: (row.query, row.rank)):
             # By their names, the order would tell who is who.
             named = sorted((people.expert(row.expert), row) for row in labels)
-            file.writelines(_line(expert, row) for expert, row in named)
+            file.writelines(_line(expert, row, decides=decides) for expert, row in named)
 
 
 def _expert_labels(campaign: Campaign) -> Iterator[ExpertRow]:
@@ -54,7 +57,7 @@ def _expert_labels(campaign: Campaign) -> Iterator[ExpertRow]:
     return map(ExpertRow._make, in_order.values_list(*COLUMNS).iterator())
 
 
-def _line(expert: str, row: ExpertRow) -> bytes:
+def _line(expert: str, row: ExpertRow, *, decides: bool) -> bytes:
     values = {
         "query_id": row.query,
         "candidate_id": row.pair[:ID_LENGTH],
@@ -62,5 +65,6 @@ def _line(expert: str, row: ExpertRow) -> bytes:
         "label": row.label,
         "blind_label": row.blind_label,
         "source": row.source,
+        **({"adjudicated": row.adjudicated} if decides else {}),
     }
     return orjson.dumps(values) + b"\n"

@@ -10,20 +10,23 @@ from functools import cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
 
 from annotation.models import Campaign
-from annotation.protocol.labels.majority import decide_or_import
-from annotation.protocol.policy.policy import Policy
+from annotation.pipeline.labelling.label import Outcome, outcome_of
+from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
+from annotation.protocol.labels.derivation import Evidence
 from core.errors import UserError
 from core.progress import Progress
 from exports.extract.collation import by_code_points
+from exports.extract.facts import plan
 from exports.extract.parquet_table import TableFile
 from exports.extract.votes import Votes, VoteStream, judgments
 from exports.layout.files import COUNTS, JUDGMENTS, QUERIES
+from exports.layout.manifest import tells_sources
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line
 
 CANDIDATES_PER_STEP = 6_000
@@ -47,6 +50,7 @@ class Judged(NamedTuple):
     answer: str
     triplet: int | None
     label: int | None
+    label_source: str | None
     imported: int | None
     votes: int | None
     yes: int | None
@@ -63,6 +67,7 @@ COLUMNS = (
     "candidates__pair__answer",
     "candidates__triplet__pk",
     "candidates__triplet__label",
+    "candidates__triplet__label_source",
     "candidates__triplet__imported_label",
     "candidates__triplet__votes",
     "candidates__triplet__positive_votes",
@@ -81,6 +86,7 @@ def write_queries(
     """UserError where a stored label is not the one that the valid votes make."""
     check = _label_check(campaign)
     wanted = _wanted(campaign)
+    sourced = tells_sources(plan(campaign))
     stream = VoteStream(campaign)
     with (
         (folder / QUERIES).open("wb") as queries,
@@ -93,7 +99,7 @@ def write_queries(
             check(candidates, votes)
             table.add(_judgments(candidates, votes, workers))
             for query in step:
-                record = _record(query)
+                record = _record(query, sourced=sourced)
                 queries.write(line(record))
                 counts.write(orjson.dumps(_counts(query, record, wanted)) + b"\n")
             progress(len(step))
@@ -123,26 +129,25 @@ def _steps(queries: Iterator[Query]) -> Iterator[list[Query]]:
 
 
 def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None]:
-    decide = _rule(campaign.policy)
+    policy, experts = campaign.policy, deciding_experts(campaign)
+
+    @cache  # few combinations, many triplets
+    def outcome(*evidence: Any) -> Outcome:
+        return outcome_of(Evidence(*evidence), policy)
 
     def check(candidates: Sequence[Judged], votes: Votes) -> None:
         for one, cast, yes in zip(candidates, votes.cast, votes.yes, strict=True):
-            stored = one.label, one.votes, one.yes
-            if stored != (decide(cast, yes, one.imported), cast, yes) and one.triplet:
+            if one.triplet is None:
+                continue
+            said = experts.get(one.triplet, NO_EXPERTS)
+            stored = one.label, one.label_source, one.votes, one.yes
+            if stored != outcome(cast, yes, one.imported, *said)[1:]:
                 raise UserError(
                     f"The label of triplet {one.triplet} is not the one its {cast} valid votes "
                     f"make: run `quorum campaign collect {campaign}` first."
                 )
 
     return check
-
-
-def _rule(policy: Policy) -> Callable[[int, int, int | None], int | None]:
-    @cache  # few combinations, many triplets
-    def decide(votes: int, yes: int, imported: int | None) -> int | None:
-        return decide_or_import(votes, yes, imported, policy).value
-
-    return decide
 
 
 def _judgments(candidates: Sequence[Judged], votes: Votes, workers: Mapping[int, str]) -> pa.Table:
@@ -155,7 +160,7 @@ def _judgments(candidates: Sequence[Judged], votes: Votes, workers: Mapping[int,
     )
 
 
-def _record(query: Query) -> QueryRecord:
+def _record(query: Query, *, sourced: bool) -> QueryRecord:
     _check_ids(query)
     labelled = [
         CandidateRecord(
@@ -168,6 +173,7 @@ def _record(query: Query) -> QueryRecord:
             yes=one.yes or 0,
             no=(one.votes or 0) - (one.yes or 0),
             found_by=one.found_by,
+            label_source=one.label_source if sourced else None,
         )
         for one in query.candidates
         if one.label is not None

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from exports.layout.schemas import (
     CANDIDATE_COLUMNS,
+    LABEL_SOURCE,
     QUERY_COLUMNS,
     arrow_schema,
     pooled_columns,
@@ -27,9 +28,11 @@ class Batch:
     rows: pa.RecordBatch  # a labelled triplet each, in the columns of `record_columns`
 
 
-def batches(queries: Iterable[QueryRecord], retrievers: Sequence[str] = ()) -> Iterator[Batch]:
-    """`retrievers`: those that pooled the candidates, a column of ranks each."""
-    schema = arrow_schema(record_columns(retrievers))
+def batches(
+    queries: Iterable[QueryRecord], retrievers: Sequence[str] = (), *, sourced: bool = False
+) -> Iterator[Batch]:
+    """`retrievers` and `sourced`: see `record_columns`."""
+    schema = arrow_schema(record_columns(retrievers, sourced=sourced))
     taken: list[QueryRecord] = []
     rows = 0
     for query in queries:
@@ -49,7 +52,8 @@ def _rows(
     values: dict[str, list[Any]] = {}
     for column in QUERY_COLUMNS:
         values[column.name] = [getattr(query, column.path[-1]) for query, _ in pairs]
-    for column in CANDIDATE_COLUMNS:
+    sourced = [LABEL_SOURCE] if LABEL_SOURCE.name in schema.names else []
+    for column in (*CANDIDATE_COLUMNS, *sourced):
         values[column.name] = [getattr(candidate, column.path[-1]) for _, candidate in pairs]
     for name, column in pooled_columns(retrievers).items():
         values[column.name] = [(candidate.found_by or {}).get(name) for _, candidate in pairs]

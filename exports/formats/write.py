@@ -20,19 +20,24 @@ PIECE = 1 << 20
 
 
 def write_formats(
-    folder: Path, *, retrievers: Sequence[str] = (), progress: Progress = no_progress
+    folder: Path,
+    *,
+    retrievers: Sequence[str] = (),
+    sourced: bool = False,
+    progress: Progress = no_progress,
 ) -> None:
     """Beside the splits in `folder`; `progress` counts queries. DatasetError: see `read`.
 
-    `retrievers`: those that pooled the candidates, a column of ranks each.
+    `retrievers` and `sourced`: see `record_columns`.
     """
-    columns = record_columns(retrievers)
+    columns = record_columns(retrievers, sourced=sourced)
     for each in FORMATS:
         (folder / each.key).mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
         with ExitStack() as stack:
             writes = [stack.enter_context(each.open(folder, split, columns)) for each in FORMATS]
-            for batch in batches(read(folder / f"{split}.jsonl"), retrievers):
+            records = read(folder / f"{split}.jsonl")
+            for batch in batches(records, retrievers, sourced=sourced):
                 for write in writes:
                     write(batch)
                 progress(len(batch.queries))

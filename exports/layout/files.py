@@ -6,7 +6,11 @@ FORMAT = "quorum-release"
 FORMAT_VERSION = 2
 # Of a release whose candidates several retrievers found: its records tell by whom.
 POOLED_VERSION = 3
-FORMAT_VERSIONS = (FORMAT_VERSION, POOLED_VERSION)
+# Of a release whose labels need not be majorities: its records tell what each comes from.
+SOURCED_VERSION = 4
+FORMAT_VERSIONS = (FORMAT_VERSION, POOLED_VERSION, SOURCED_VERSION)
+# The origin of a labelled dataset's queries: its label stands where the votes make none.
+IMPORTED = "import"
 
 # One line for each query: see retrieval.ranking.records.
 SPLIT_FILES = ("train.jsonl", "dev.jsonl", "test.jsonl")
@@ -26,7 +30,8 @@ MANIFEST = "manifest.json"  # size and sha256 of every other file
 # One line for each query of the campaign, in the order of the ids: {"id", "split" (or null),
 # "cluster", "candidates", "labelled", "complete", "reason" (why it is in no split, or null)}.
 PLACEMENTS = "placements.jsonl"
-# {"query_id", "candidate_id", "expert", "label", "blind_label", "source"}, a line an expert label.
+# {"query_id", "candidate_id", "expert", "label", "blind_label", "source"}, a line an expert label;
+# and "adjudicated", where adjudication decides: the labels with true make the triplet's.
 GOLD = "gold.jsonl"
 
 JUDGMENTS = "judgments.parquet"

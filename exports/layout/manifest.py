@@ -7,7 +7,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypedDict
 
-from exports.layout.files import FORMAT, FORMAT_VERSION, MANIFEST, POOLED_VERSION
+from exports.layout.files import (
+    FORMAT,
+    FORMAT_VERSION,
+    IMPORTED,
+    MANIFEST,
+    POOLED_VERSION,
+    SOURCED_VERSION,
+)
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 # Those that a release's bytes may depend on.
@@ -45,7 +52,19 @@ def manifest(
 
 def version_of(campaign: Mapping[str, Any]) -> int:
     """Of the format, by what campaign.json says."""
+    if tells_sources(campaign):
+        return SOURCED_VERSION
     return POOLED_VERSION if campaign["queries"].get("retrievers") else FORMAT_VERSION
+
+
+def tells_sources(campaign: Mapping[str, Any]) -> bool:
+    """Whether each label says what it comes from, by what campaign.json says.
+
+    Elsewhere all are majorities, which the card and stats.json say once for all: records and tables
+    are what they were before any label could be something else.
+    """
+    decides = campaign["policy"].get("adjudication") == "decide"
+    return bool(decides or campaign["queries"]["origin"] == IMPORTED)
 
 
 def checksums(folder: Path) -> dict[str, Checksum]:

@@ -16,6 +16,10 @@ class Rule:
     holds: Callable[[Any], bool]
 
 
+def one_of(*options: str) -> Rule:
+    return Rule(" or ".join(options), lambda value: value in options)
+
+
 def whole(least: int, most: int = LARGEST) -> Rule:
     return Rule(
         f"a whole number from {least} to {most}",

@@ -10,9 +10,11 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import pyarrow as pa
 
+from annotation.protocol.labels.majority import LabelSource
 from annotation.protocol.labels.valid_votes import ASKED
 from exports.layout import rules
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
@@ -104,12 +106,19 @@ CANDIDATE_COLUMNS = (
     RecordColumn(
         "yes",
         pa.int16(),
-        "Valid votes for 1; none on either side where the label was imported",
+        "Valid votes for 1",
         key="votes.yes",
         rule=COUNT,
         repeated=True,
     ),
     RecordColumn("no", pa.int16(), "Valid votes for 0", key="votes.no", rule=COUNT, repeated=True),
+)
+LABEL_SOURCE = RecordColumn(
+    "label_source",
+    pa.string(),
+    "What made the label: the majority of the valid votes, an expert who adjudicated, or an import",
+    rule=rules.one_of(*get_args(LabelSource)),
+    repeated=True,
 )
 FINDERS = {DENSE: "the cosine", BM25: "BM25"}
 
@@ -129,8 +138,12 @@ def pooled_columns(retrievers: Sequence[str]) -> dict[str, RecordColumn]:
     }
 
 
-def record_columns(retrievers: Sequence[str] = ()) -> tuple[RecordColumn, ...]:
-    return (*QUERY_COLUMNS, *CANDIDATE_COLUMNS, *pooled_columns(retrievers).values())
+def record_columns(
+    retrievers: Sequence[str] = (), *, sourced: bool = False
+) -> tuple[RecordColumn, ...]:
+    """`retrievers`: those that pooled the candidates. `sourced`: see `manifest.tells_sources`."""
+    pooled = pooled_columns(retrievers).values()
+    return (*QUERY_COLUMNS, *CANDIDATE_COLUMNS, *([LABEL_SOURCE] if sourced else []), *pooled)
 
 
 def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
@@ -188,6 +201,6 @@ TABLE_COLUMNS = {
 TABLES = {name: arrow_schema(columns) for name, columns in TABLE_COLUMNS.items()}
 DESCRIPTIONS = {
     column.name: column.description
-    for columns in (record_columns(list(FINDERS)), *TABLE_COLUMNS.values())
+    for columns in (record_columns(list(FINDERS), sourced=True), *TABLE_COLUMNS.values())
     for column in columns
 }

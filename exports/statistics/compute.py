@@ -14,7 +14,15 @@ import orjson
 
 from annotation.protocol.policy.policy import Policy
 from exports.evaluation.baselines import baselines
-from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CONTROLS, GOLD, JUDGMENTS, PLACEMENTS
+from exports.layout.files import (
+    ASSIGNMENTS,
+    CAMPAIGN,
+    CONTROLS,
+    GOLD,
+    IMPORTED,
+    JUDGMENTS,
+    PLACEMENTS,
+)
 from exports.splits.similarity import similarity
 from exports.statistics.agreement import agreement_figures
 from exports.statistics.assignments import (
@@ -27,9 +35,6 @@ from exports.statistics.counts import split_rows
 from exports.statistics.gold import Gold, read_gold
 from exports.statistics.judgments import Judged, read_judged
 from exports.statistics.splits import read_released
-
-# Of queries of a labelled dataset: its label stands where the votes make none.
-IMPORTED = "import"
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,15 @@ def figures(folder: Path, *, annotators: Path | None) -> dict[str, Any]:
     """
     facts = orjson.loads((folder / CAMPAIGN).read_bytes())
     policy = Policy.from_dict(facts["policy"])
-    gold = read_gold(folder / GOLD)
+    gold = read_gold(folder / GOLD, policy)
     tables = _read(annotators, policy, gold) if annotators else None
     controls = tables.controls.digests if tables else frozenset[str]()
-    released = read_released(folder, gold, controls, annotators=policy.annotators)
+    released = read_released(folder, gold, controls)
     theirs = _of_the_annotators(tables) if tables else {"campaign": {}, "workers": {}}
     campaign = _campaign(folder, facts, gold, tables) | theirs.pop("campaign")
     return {
         "splits": split_rows(released.splits),
+        "label_sources": released.label_sources(),
         "campaign": campaign,
         **theirs,
         "workers": theirs["workers"] | released.robust_figures(),

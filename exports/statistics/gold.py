@@ -10,6 +10,7 @@ import orjson
 
 from annotation.protocol.labels.expert_agreement import ExpertFigures
 from annotation.protocol.labels.label_error import Verdict, label_error, pair_agreement
+from annotation.protocol.policy.policy import Policy
 
 # Triplets that were adjudicated are no random sample.
 CHOSEN_WITHOUT_LOOKING = ("import", "sample")
@@ -19,20 +20,31 @@ TripletKey = tuple[str, str]  # query, candidate
 
 @dataclass
 class ExpertVotes:
-    """How many experts said yes and no of a triplet; `sampled_*` without looking."""
+    """How many experts said yes and no of a triplet.
+
+    `sampled_*` without looking; `deciding_*` by adjudication, where that decides.
+    """
 
     yes: int = 0
     no: int = 0
     sampled_yes: int = 0
     sampled_no: int = 0
+    deciding_yes: int = 0
+    deciding_no: int = 0
+
+    @property
+    def decide(self) -> bool:
+        return self.deciding_yes != self.deciding_no
 
 
 @dataclass
 class Gold:
     """The experts' votes, and the crowd's labels of the same triplets from the other files."""
 
+    policy: Policy
     votes: dict[TripletKey, ExpertVotes]
-    labels: dict[TripletKey, int] = field(default_factory=dict)  # the released ones
+    # Of the released ones, before experts decided; None: they alone made it.
+    labels: dict[TripletKey, int | None] = field(default_factory=dict)
     unresolved: set[TripletKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -51,11 +63,13 @@ class Gold:
             label_error=label_error(
                 Verdict(label, self.votes[key].sampled_yes, self.votes[key].sampled_no)
                 for key, label in self.labels.items()
+                if label is not None
             ),
         )
 
 
-def read_gold(path: Path) -> Gold:
+def read_gold(path: Path, policy: Policy) -> Gold:
+    decides = policy.adjudication == "decide"
     votes: defaultdict[TripletKey, ExpertVotes] = defaultdict(ExpertVotes)
     with path.open("rb") as file:
         for row in map(orjson.loads, file):
@@ -67,4 +81,7 @@ def read_gold(path: Path) -> Gold:
             each.no += blind == 0
             each.sampled_yes += sampled and blind == 1
             each.sampled_no += sampled and blind == 0
-    return Gold(dict(votes))
+            adjudicated = decides and row["adjudicated"]
+            each.deciding_yes += adjudicated and row["label"] == 1
+            each.deciding_no += adjudicated and row["label"] == 0
+    return Gold(policy, dict(votes))

@@ -67,8 +67,12 @@ class Judged:
         for number, query in enumerate(votes.query_ids):
             if query in self.gold.queries:
                 for triplet in votes.triplets_of(number):
-                    key = query, votes.candidate(triplet)
-                    if decided[triplet] == "unresolved" and key in self.gold.votes:
+                    key, status = (query, votes.candidate(triplet)), str(decided[triplet])
+                    experts = self.gold.votes.get(key)
+                    if experts and experts.decide:
+                        self.statuses[status] -= 1
+                        self.statuses["labelled"] += 1
+                    elif experts and status == "unresolved":
                         self.gold.unresolved.add(key)
 
     def counts(self) -> VoteCounts:
@@ -83,7 +87,7 @@ class Judged:
 
 
 def read_judged(path: Path, policy: Policy, gold: Gold) -> Judged:
-    """Fills in which of the triplets that experts labelled are unresolved."""
+    """Fills in which of the triplets that experts labelled are unresolved still."""
     judged = Judged(policy, gold)
     for votes in read_votes(path, {}):
         judged.add(votes)

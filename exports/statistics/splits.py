@@ -6,14 +6,19 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
+from annotation.protocol.labels.derivation import label_before_experts
+from annotation.protocol.labels.majority import LabelSource
+from annotation.protocol.policy.policy import Policy
 from exports.layout.schemas import control_digest
 from exports.splits.splits import SPLITS
 from exports.statistics.counts import SplitCounts, share
 from exports.statistics.gold import Gold
-from retrieval.ranking.records import QueryRecord, read
+from retrieval.ranking.records import CandidateRecord, QueryRecord, read
 
 HIT_AT = (1, 5, 10, 30)
+MAJORITY = "majority"
 
 
 def _splits() -> dict[str, SplitCounts]:
@@ -22,12 +27,11 @@ def _splits() -> dict[str, SplitCounts]:
 
 @dataclass
 class Released:
-    annotators: int  # how many votes a label needs
     splits: dict[str, SplitCounts] = field(default_factory=_splits)
     candidates_at: Counter[int] = field(default_factory=Counter)  # by rank
     positives_at: Counter[int] = field(default_factory=Counter)
     first_positive_at: Counter[int] = field(default_factory=Counter)  # a query each
-    voted: int = 0  # labels that votes made, not imported ones
+    sources: Counter[str] = field(default_factory=Counter)
     robust: int = 0
     controls: int = 0
     # By the retrievers that found a candidate: how many there are, and how many are positive.
@@ -46,10 +50,10 @@ class Released:
             if candidate.label:
                 self.positives_at[candidate.rank] += 1
                 self.found_positive[finders] += 1
-            if total >= self.annotators and candidate.yes != candidate.no:
-                self.voted += 1
-                # A worker has one vote a triplet: without one of the majority's it still is one.
-                self.robust += abs(candidate.yes - candidate.no) > 1
+            source = candidate.label_source or MAJORITY
+            self.sources[source] += 1
+            # A worker has one vote a triplet: without one of the majority's it still is one.
+            self.robust += source == MAJORITY and abs(candidate.yes - candidate.no) > 1
         if positives:
             first = min(each.rank for each in record.candidates if each.label)
             self.first_positive_at[first] += 1
@@ -84,18 +88,20 @@ class Released:
 
     def robust_figures(self) -> dict[str, object]:
         """Labels whose majority stays when the votes of any one worker are taken away."""
-        return {"robust_labels": self.robust, "robust_share": share(self.robust, self.voted)}
+        voted = self.sources[MAJORITY]
+        return {"robust_labels": self.robust, "robust_share": share(self.robust, voted)}
+
+    def label_sources(self) -> dict[str, int]:
+        return {source: self.sources[source] for source in get_args(LabelSource)}
 
 
 def _alone_first(row: tuple[tuple[str, ...], int]) -> tuple[bool, int, tuple[str, ...]]:
     return not row[0], len(row[0]), row[0]
 
 
-def read_released(
-    folder: Path, gold: Gold, controls: Collection[str], *, annotators: int
-) -> Released:
+def read_released(folder: Path, gold: Gold, controls: Collection[str]) -> Released:
     """Fills in the gold's labels; `controls` are the digests of what nobody may find inside."""
-    released = Released(annotators)
+    released = Released()
     for split in SPLITS:
         for record in read(folder / f"{split}.jsonl"):
             released.add(split, record)
@@ -104,8 +110,13 @@ def read_released(
             if record.id in gold.queries:
                 for candidate in record.candidates:
                     if (record.id, candidate.id) in gold.votes:
-                        gold.labels[record.id, candidate.id] = candidate.label
+                        gold.labels[record.id, candidate.id] = _by_the_crowd(candidate, gold.policy)
     return released
+
+
+def _by_the_crowd(candidate: CandidateRecord, policy: Policy) -> int | None:
+    yes, votes = candidate.yes, candidate.yes + candidate.no
+    return label_before_experts(candidate.label, candidate.label_source, votes, yes, policy)
 
 
 def controls_in(record: QueryRecord, controls: Collection[str]) -> int:

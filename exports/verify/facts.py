@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocol.policy.policy import Policy, PolicyError
-from exports.layout.files import CAMPAIGN, MANIFEST, OF_THE_ANNOTATORS, RELEASE
-from exports.layout.manifest import version_of
-from exports.statistics.compute import IMPORTED
+from exports.layout.files import CAMPAIGN, IMPORTED, MANIFEST, OF_THE_ANNOTATORS, RELEASE
+from exports.layout.manifest import tells_sources, version_of
 from exports.verify.findings import Findings
 from exports.verify.schemas import CAMPAIGN_SCHEMA, RELEASE_SCHEMA, read_object
 
@@ -41,6 +40,10 @@ class Facts:
         """Those that pooled the candidates; none where the dense one alone found them."""
         found: Sequence[str] = self.campaign["queries"].get("retrievers", ())
         return found
+
+    @property
+    def sourced(self) -> bool:
+        return tells_sources(self.campaign)
 
     @property
     def judgments(self) -> bool:
@@ -113,7 +116,7 @@ def _check_names(
         if release[name] != manifest[name]:
             findings.differ(RELEASE, f"{RELEASE}: {name} is not that of {MANIFEST}")
     if release["format_version"] != version_of(campaign):
-        differing = f"format_version is not that of the retrievers that {CAMPAIGN} names"
+        differing = f"format_version is not that of the retrievers and policy that {CAMPAIGN} names"
         findings.differ(RELEASE, f"{RELEASE}: {differing}")
     if campaign["campaign"] != manifest["campaign"]:
         findings.differ(CAMPAIGN, f"{CAMPAIGN}: campaign is not that of {MANIFEST}")

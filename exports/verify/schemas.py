@@ -14,6 +14,7 @@ from exports.layout.files import FORMAT_VERSIONS
 from exports.layout.rules import COUNT, FLAG, ID, LABEL, NUMBER, OBJECT, TEXT, WHOLE, Rule, whole
 from exports.layout.schemas import (
     CANDIDATE_COLUMNS,
+    LABEL_SOURCE,
     QUERY_COLUMNS,
     RecordColumn,
     pooled_columns,
@@ -110,9 +111,14 @@ CAMPAIGN_SCHEMA = AtLeast(
 )
 
 
-def record_schema(retrievers: Sequence[str]) -> Mapping[str, Any]:
+def gold_schema(*, decides: bool) -> Mapping[str, Any]:
+    """`decides`: whether adjudication does."""
+    return {**GOLD_SCHEMA, **({"adjudicated": FLAG} if decides else {})}
+
+
+def record_schema(retrievers: Sequence[str], *, sourced: bool) -> Mapping[str, Any]:
     """A candidate tells which of the retrievers found it; in an imported dataset, it may."""
-    candidate = _object(CANDIDATE_COLUMNS)
+    candidate = _object((*CANDIDATE_COLUMNS, *([LABEL_SOURCE] if sourced else [])))
     if retrievers:
         ranks = {name: Maybe(each.rule) for name, each in pooled_columns(retrievers).items()}
         candidate["found_by"] = Maybe(ranks)

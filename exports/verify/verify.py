@@ -2,7 +2,8 @@
 
 1. Every file is the one that the manifest names, and there are no others.
 2. Queries, candidates, labels and splits are as a release's must be.
-3. Each label is the majority of its judgments, and each judgment is valid.
+3. Each label is the majority of its judgments or, where adjudication decides, what the experts
+   said of it; and each judgment is valid.
 4. Every figure, and each file that is made of others, is what the records make.
 
 Needs the folder alone, neither settings nor a database. Exit status: 0 no difference, 1 some
@@ -32,7 +33,6 @@ from exports.layout.files import (
 )
 from exports.statistics.assignments import read_controls
 from exports.verify.checks.clusters import check_clusters
-from exports.verify.checks.gold import check_gold
 from exports.verify.checks.labels import LabelCheck, judged_queries
 from exports.verify.checks.records import Records, check_disjoint, check_records
 from exports.verify.checks.split_assignment import check_split_assignment
@@ -141,7 +141,7 @@ def _named(lacking: Sequence[str]) -> str:
 
 def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
     records = check_records(folder, facts, findings)
-    if not check_gold(folder, records.placements, findings):
+    if not records.gold.labels:
         findings.unchecked.append(NO_GOLD)
     if facts.at_random:
         findings.unchecked.append(AT_RANDOM)
@@ -156,7 +156,7 @@ def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findin
     work = check_assignments(folder, facts, findings)
     excluded = facts.campaign["excluded_workers"]
     controls = read_controls(folder / CONTROLS).digests
-    check = LabelCheck(folder, facts, records.placements, controls, findings)
+    check = LabelCheck(folder, facts, records.placements, records.gold, controls, findings)
     with findings.reading(JUDGMENTS):
         check.check(judged_queries(check_judgments(folder, work, excluded, findings)))
 

@@ -7,9 +7,10 @@
 `rank` and `score` (cosine, 6 decimals; null where a labelled dataset has none) are the
 retriever's. Where several retrievers found the candidates, `rank` is that of their pool, and
 `found_by` follows the score, the rank in each that found it: {"bm25": 1, "dense": 3}. `votes`
-counts the valid votes that made the label: "yes, both ask the same". None on either side: the
-label was imported. Ranks may have gaps in train: a candidate without a label is in no release. A
-candidate's id is that of its question/answer pair, the same under every query.
+counts the valid votes: "yes, both ask the same". In a campaign whose labels need not be their
+majorities, `label_source` follows the label: majority, expert, or import. Ranks may have gaps in
+train: a candidate without a label is in no release. A candidate's id is that of its
+question/answer pair, the same under every query.
 UTF-8, one "\\n" a line, keys in this order. Pure: it knows neither Django nor a database.
 """
 
@@ -42,6 +43,7 @@ class CandidateRecord:
     yes: int
     no: int
     found_by: Mapping[str, int] | None = None  # None: no pool of several retrievers
+    label_source: str | None = None  # None: that of all labels is the majority of the votes
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def _to_dict(candidate: CandidateRecord) -> dict[str, object]:
         "score": candidate.score,
         **(_pooled(candidate.found_by)),
         "label": candidate.label,
+        **({} if candidate.label_source is None else {"label_source": candidate.label_source}),
         "votes": {"yes": candidate.yes, "no": candidate.no},
     }
 
@@ -115,4 +118,5 @@ def _from_dict(values: dict[str, Any]) -> CandidateRecord:
         yes=values["votes"]["yes"],
         no=values["votes"]["no"],
         found_by=values.get("found_by"),
+        label_source=values.get("label_source"),
     )

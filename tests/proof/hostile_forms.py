@@ -9,10 +9,13 @@ from django.urls import reverse
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.gold.adjudicate import Pile, What
+from tests.worlds.hostile_work import EXPERT
 from tests.worlds.team import PASSWORD
 
 CODE = "CODE"  # stands for the code of an open invitation
 WORK = "WORK"  # for the assignment that ada has in hand
+# Whose they are: the sample is a blind expert's, and experts who measure decide no ties.
+PILES = {what: EXPERT if what == What.SAMPLE else "owner" for what in What if what != What.TIE}
 
 
 @dataclass(frozen=True)
@@ -92,22 +95,22 @@ def _forms_of_owner(campaign: Campaign) -> Iterator[Form]:
 
 
 def _forms_of_experts(campaign: Campaign) -> Iterator[Form]:
-    for what in What:
+    for what, who in PILES.items():
         address = f"/campaigns/{campaign.name}/adjudicate?what={what}"
-        decision = {"triplet": str(_triplet(campaign, what).pk), "label": "1", "note": ""}
+        decision = {"triplet": str(_triplet(campaign, what, who).pk), "label": "1", "note": ""}
         if what == What.REPORTED:
             yield Form("owner", address, ("triplet",), frozenset({404}), decision)
             yield Form("owner", address, ("label",), frozenset({422}), decision)
             yield Form("owner", address, ("skip",), frozenset({303}), decision)
         # Of notes only what is too long is refused; one that was typed before a skip comes back.
         skip = decision | {"skip": "1"}
-        yield Form("owner", address, ("note",), frozenset({303, 422}), skip)
-        yield Form("owner", address, ("note",), frozenset({303, 422}), decision)
+        yield Form(who, address, ("note",), frozenset({303, 422}), skip)
+        yield Form(who, address, ("note",), frozenset({303, 422}), decision)
 
 
-def _triplet(campaign: Campaign, what: What) -> Triplet:
+def _triplet(campaign: Campaign, what: What, who: str) -> Triplet:
     """The one that the page asks for; of the sample it takes no other."""
-    triplet = Pile(campaign, what, expert="owner", worker_id=None).next([])
+    triplet = Pile(campaign, what, expert=who, worker_id=None).next([])
     assert triplet
     return triplet
 
@@ -133,7 +136,7 @@ def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]
     yield "", f"/sign-in?next={part}", 200
     for query, status in (
         (f"adjudicate?what={part}", 404),
-        (f"adjudicate?what=sample&decided={part}", 200),
+        (f"adjudicate?what=reported&decided={part}", 200),
         (f"instructions?version={part}", 200),
     ):
         yield "owner", f"/campaigns/{name}/{query}", status
@@ -144,9 +147,9 @@ def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]
 def pages_of(campaign: Campaign) -> Iterator[tuple[str, str]]:
     """(who, address) of the pages that show what has been sent."""
     name = campaign.name
-    piles = (f"adjudicate?what={what}" for what in What)
-    for page in ("instructions", *piles):
-        yield "owner", f"/campaigns/{name}/{page}"
+    for what, who in PILES.items():
+        yield who, f"/campaigns/{name}/adjudicate?what={what}"
+    yield "owner", f"/campaigns/{name}/instructions"
     pages = (
         "campaign", "campaign-review", "campaign-triplets", "campaign-hits", "campaign-assignments",
         "campaign-workers", "campaign-reports", "campaign-controls", "campaign-log",

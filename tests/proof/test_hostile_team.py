@@ -21,6 +21,7 @@ from tests.proof.conftest import Read
 from tests.proof.harm import harm, parse
 from tests.proof.hostile_forms import (
     CODE,
+    PILES,
     WORK,
     Form,
     addresses_of,
@@ -34,7 +35,7 @@ from tests.support.examples import cases
 from tests.support.pages import Response
 from tests.worlds.hostile import HALF_CHARACTERS, LONG, MARK
 from tests.worlds.hostile_campaign import QUALIFICATION, TEXTS
-from tests.worlds.hostile_work import SECOND, hostile_team, judge, label_all
+from tests.worlds.hostile_work import EXPERT, SECOND, hostile_team, judge, label_all
 from tests.worlds.team import Team
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +73,7 @@ def clients(team: Team) -> Clients:
 
 def clients_of(team: Team) -> Clients:
     """One for each user that there is, and one for who is not signed in."""
-    names = ("owner", *team.members)
+    names = ("owner", EXPERT, *team.members)
     found = {name: Client() for name in ("", *names)}
     for user in User.objects.filter(username__in=names):
         found[user.username].force_login(user)
@@ -156,13 +157,13 @@ def test_what_members_submit_stays_text_on_every_page_of_the_owner(
     read_admin(read)
 
 
-@pytest.mark.parametrize("what", What)
+@pytest.mark.parametrize("what", PILES)
 def test_each_text_stays_one_before_and_after_the_experts_decision(
     judged: Team, clients: Clients, what: What
 ) -> None:
     """The triplet's, and of the notes of both experts and the reports of annotators."""
     address = f"/campaigns/{judged.campaign}/adjudicate?what={what}"
-    client, notes = clients["owner"], itertools.cycle(TEXTS)
+    client, notes = clients[PILES[what]], itertools.cycle(TEXTS)
     shown: set[str] = set()
     while triplet := triplet_of(page := check(client, address)):
         assert words(page, "note") == []

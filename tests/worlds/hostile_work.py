@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.crowd.inhouse import assignments
-from annotation.models import ExpertLabel, Hit
+from annotation.models import ExpertLabel, Hit, Role
 from annotation.pipeline.manual.qualification import grant_qualification
 from annotation.protocol.policy.crowds import INHOUSE
 from core.text.clean import clean_text
@@ -18,20 +18,25 @@ from tests.worlds.small_campaign import sheet_of
 from tests.worlds.team import Team, published_team
 
 # Two votes decide, or leave it open for ever; before the first HIT comes a qualification test.
+# Experts decide nothing: each triplet stays in its pile.
 RULES = {
     **INHOUSE.defaults(),
+    "adjudication": "measure",
     "qualification_items": 6,
     "on_failed_control": "pay_and_discard",
     "max_votes": 2,
     "min_assignments": 100,
 }
-SECOND = "second"  # another expert
+EXPERT, SECOND = "expert", "second"
 WORKERS = ("ada", "bob")
 
 
 def hostile_team(folder: Path, url: str, **policy: object) -> Team:
     """Ada and bob are let in, eve has yet to take the qualification test."""
     team = published_team(hostile_campaign(folder, **{**RULES, **policy}), url)
+    Role.objects.create(
+        user=User.objects.create_user(EXPERT), campaign=team.campaign, name=Role.Name.ADJUDICATOR
+    )
     for name in WORKERS:
         grant_qualification(team.campaign, team.members[name].worker_id)
     team.advance()
@@ -72,4 +77,5 @@ def label_all(team: Team, texts: Sequence[str] = TEXTS) -> None:
             label=0,
             note=clean_text(next(words)),
             source=ExpertLabel.Source.ADJUDICATION,
+            adjudicated=True,
         )

@@ -28,8 +28,8 @@ class Blocker(str):
     """What stands still, and why: a sentence, and the operation that mends it where one does.
 
     `reason` is the sentence without its command, for pages that show the operation as a button.
-    `invite`, `roles` and `review` are no operations on a campaign, but pages: of the team, of who
-    may do what, and of what waits for an expert.
+    `invite`, `roles`, `review` and `ties` are no operations on a campaign, but pages: of the team,
+    of who may do what, of what waits for an expert, and of the ties that one may decide.
     """
 
     reason: str
@@ -210,16 +210,21 @@ def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
     if left.closed:
         role = "annotator" if left.people == 1 else "annotators"
         todo, operation, command = f"make {more} its {role}", "roles", " on its page of roles"
-    ties = ""
+    ties, alternative = "", None
     if left.ties:
-        ties = f", or release without {left.ties:,} tied triplet{'s' if left.ties > 1 else ''}"
+        decides = campaign.policy.adjudication == "decide"
+        ties = _without_votes(left.ties, decides=decides)
+        alternative = "ties" if decides else "review"
     reason = f"{those} that nobody eligible is left for: {todo}"
     yield Blocker(
-        reason + ties,
-        reason + command + ties,
-        operation=operation,
-        alternative="review" if ties else None,
+        reason + ties, reason + command + ties, operation=operation, alternative=alternative
     )
+
+
+def _without_votes(ties: int, *, decides: bool) -> str:
+    if decides:
+        return f", or let an owner decide {'the tie' if ties == 1 else f'{ties:,} ties'}"
+    return f", or release without {ties:,} tied triplet{'s' if ties > 1 else ''}"
 
 
 def _uncovered(campaign: Campaign) -> Iterator[Blocker]:

@@ -9,12 +9,22 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, ExpertLabel, Triplet
 from annotation.pipeline.labelling.votes import ROWS
+from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.expert_agreement import ExpertFigures
 from annotation.protocol.labels.label_error import Verdict, label_error, pair_agreement
+from annotation.protocol.policy.policy import Policy
 
 # Adjudicated triplets were chosen for being hard, or were reported: how often the crowd errs on
 # them says nothing of the others.
 CHOSEN_WITHOUT_LOOKING = (ExpertLabel.Source.IMPORT, ExpertLabel.Source.SAMPLE)
+
+COLUMNS = (
+    "triplet__status",
+    "triplet__label",
+    "triplet__label_source",
+    "triplet__votes",
+    "triplet__positive_votes",
+)
 
 
 class _Said(NamedTuple):
@@ -25,6 +35,9 @@ class _Said(NamedTuple):
 
     status: str
     label: int | None
+    source: str | None
+    votes: int
+    positive: int
     labels: int
     yes: int
     sampled: int
@@ -41,18 +54,22 @@ def expert_figures(campaign: Campaign) -> ExpertFigures:
         unresolved_adjudicated=adjudicated / unresolved if unresolved else None,
         agreement=pair_agreement((row.yes, row.labels - row.yes) for row in said.elements()),
         label_error=label_error(
-            Verdict(row.label, row.sampled_yes, row.sampled - row.sampled_yes)
+            Verdict(label, row.sampled_yes, row.sampled - row.sampled_yes)
             for row in said.elements()
-            if row.label is not None
+            if (label := _by_the_crowd(row, campaign.policy)) is not None
         ),
     )
+
+
+def _by_the_crowd(row: _Said, policy: Policy) -> int | None:
+    return label_before_experts(row.label, row.source, row.votes, row.positive, policy)
 
 
 def _said(campaign: Campaign) -> Iterator[_Said]:
     sampled = Q(source__in=CHOSEN_WITHOUT_LOOKING)
     blind = Coalesce("blind_label", "label")
     labels = ExpertLabel.objects.filter(triplet__campaign=campaign).order_by()
-    rows = labels.values_list("triplet", "triplet__status", "triplet__label").annotate(
+    rows = labels.values_list("triplet", *COLUMNS).annotate(
         labels=Count("pk"),
         yes=Sum(blind),
         sampled=Count("pk", filter=sampled),

@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 from annotation.models import Campaign, Exclusion, Judgment, Triplet
-from annotation.protocol.labels.majority import decide_tally
+from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
+from annotation.protocol.labels.derivation import Evidence, derive_label
+from annotation.protocol.labels.majority import Label
 from annotation.protocol.labels.valid_votes import void_reason
+from annotation.protocol.policy.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -24,27 +27,34 @@ def votes_on(campaign: Campaign, triplet: Triplet) -> list[Vote]:
 
 
 def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[str]:
-    """How the label follows from the votes, in sentences."""
+    """How the label follows from the votes and from experts, in sentences."""
     valid = [vote.judgment.value for vote in votes if not vote.void]
-    yes, no = sum(valid), len(valid) - sum(valid)
-    policy = campaign.policy
-    found = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {no} No."]
-    decision = decide_tally(len(valid), yes, policy)
-    if decision.status == "labelled":
-        found.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
-    elif triplet.imported_label is not None:
-        label = "Yes" if triplet.imported_label else "No"
-        found.append(f"There is no majority, so the triplet keeps its imported label: {label}.")
-    elif decision.status == "unresolved" or triplet.status == Triplet.Status.UNRESOLVED:
-        found.append(
-            f"There is no majority after the maximum of {policy.max_votes} votes. "
-            "Releases exclude this triplet."
-        )
-    else:
-        found.append(
-            f"There is no majority yet: {decision.wanted} more "
-            f"{'vote is' if decision.wanted == 1 else 'votes are'} needed."
-        )
+    yes = sum(valid)
+    experts = deciding_experts(campaign, [triplet.pk]).get(triplet.pk, NO_EXPERTS)
+    evidence = Evidence(len(valid), yes, triplet.imported_label, *experts)
+    found = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {len(valid) - yes} No."]
+    if experts.yes == experts.no > 0:
+        found.append("The experts who adjudicated it are evenly split, so they decide nothing.")
+    found.append(_how(derive_label(evidence, campaign.policy), evidence, campaign.policy))
     if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
         found.append("The stored label is older than these votes. The next pass updates it.")
     return found
+
+
+def _how(label: Label, evidence: Evidence, policy: Policy) -> str:
+    value = "Yes" if label.value else "No"
+    if label.source == "expert":
+        yes, no = evidence.experts_yes, evidence.experts_no
+        return f"Experts adjudicated it, {yes} Yes and {no} No: the label is {value}."
+    if label.source == "majority":
+        return f"The strict majority makes the label {value}."
+    if label.source == "import":
+        return f"There is no majority, so the triplet keeps its imported label: {value}."
+    if label.status == "unresolved":
+        unless = " until an expert decides it" if policy.adjudication == "decide" else ""
+        return (
+            f"There is no majority after the maximum of {policy.max_votes} votes. "
+            f"Releases exclude this triplet{unless}."
+        )
+    verb = "vote is" if label.wanted == 1 else "votes are"
+    return f"There is no majority yet: {label.wanted} more {verb} needed."

@@ -10,6 +10,7 @@ from annotation.models import Assignment, Campaign, ExpertLabel, Judgment, Pilot
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.setup.create_pilot import source_of
 from annotation.protocol.labels.agreement import agreement
+from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.studies.pilot import Comparison, Pair, compare
 
 Conditions = tuple[Campaign, Campaign]
@@ -56,7 +57,8 @@ def pilot_report(pilot: Pilot) -> PilotReport:
     pairs = [
         Pair(label, one, other)
         for key, label in gold.items()
-        if (one := shown[key].label) is not None and (other := hidden[key].label) is not None
+        if (one := _by_the_crowd(shown[key])) is not None
+        and (other := _by_the_crowd(hidden[key])) is not None
     ]
     workers, judged = _workers(conditions), _judged(conditions)
     return PilotReport(
@@ -72,10 +74,17 @@ def pilot_report(pilot: Pilot) -> PilotReport:
     )
 
 
+def _by_the_crowd(row: Triplet) -> int | None:
+    policy = row.campaign.policy
+    return label_before_experts(row.label, row.label_source, row.votes, row.positive_votes, policy)
+
+
 def _labels(conditions: Conditions) -> list[dict[Key, Triplet]]:
     """Of each condition."""
     found: dict[int, dict[Key, Triplet]] = {condition.pk: {} for condition in conditions}
-    rows = Triplet.objects.filter(campaign__in=conditions).select_related("candidate__query")
+    rows = Triplet.objects.filter(campaign__in=conditions).select_related(
+        "candidate__query", "campaign"
+    )
     for row in rows.order_by("pk"):
         found[row.campaign_id][row.candidate.query.key, row.candidate.rank] = row
     return list(found.values())

@@ -12,9 +12,11 @@ from django.db.models import Max, QuerySet, Sum
 
 from annotation.models import Assignment, Campaign, HitItem, Judgment, Triplet, Worker
 from annotation.pipeline.labelling.label import Outcome, outcome_of
+from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
 from annotation.pipeline.ledger.reservations import Booked
 from annotation.pipeline.manual.exclusion import exclusions_of, worker_in
 from annotation.protocol.estimates.cost import assignment_cents
+from annotation.protocol.labels.derivation import Evidence
 from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.labels.valid_votes import VoidReason
 from annotation.protocol.policy.policy import Policy
@@ -103,14 +105,17 @@ def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> I
         "value",
         "triplet__status",
         "triplet__label",
+        "triplet__label_source",
         "triplet__votes",
         "triplet__positive_votes",
         "triplet__imported_label",
     )
-    for triplet, value, status, label, votes, positive, imported in rows:
-        before = Outcome(status, label, votes, positive)
-        after = outcome_of(votes + sign, positive + sign * value, imported, policy)
-        yield Effect(triplet, before, after)
+    experts = deciding_experts(campaign)
+    for triplet, value, status, label, source, votes, positive, imported in rows:
+        before = Outcome(status, label, source, votes, positive)
+        said = experts.get(triplet, NO_EXPERTS)
+        evidence = Evidence(votes + sign, positive + sign * value, imported, *said)
+        yield Effect(triplet, before, outcome_of(evidence, policy))
 
 
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:

@@ -52,7 +52,11 @@ class Me(APIView):
                 {
                     "campaign": "faq",
                     "role": "viewer",
-                    "permissions": ["annotation.view_campaign", "exports.download_release"],
+                    "permissions": [
+                        "annotation.view_campaign",
+                        "annotation.view_judgment",
+                        "exports.download_release",
+                    ],
                 }
             ],
         },

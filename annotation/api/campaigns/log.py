@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.access.roles import visible_campaigns
+from annotation.access.roles import entries_seen_by
 from annotation.api.base.access import user_of
 from annotation.api.base.filters import parameters, read_filter
 from annotation.models import AuditEntry
@@ -39,7 +39,7 @@ class Log(APIView):
         "log_list",
         "List the audit log, newest first",
         tag="log",
-        description="Lists entries of the campaigns that you can see. "
+        description="Lists entries of the campaigns whose votes you can see. "
         "Only staff see entries without a campaign.",
         parameters=parameters(EntryFilter),
         answers={200: AuditEntryRow(many=True)},
@@ -55,9 +55,6 @@ class Log(APIView):
         },
     )
     def get(self, request: Request) -> Response:
-        user = user_of(request)
-        entries = AuditEntry.objects.select_related("campaign")
-        if not user.is_staff and not user.is_superuser:
-            entries = entries.filter(campaign__in=visible_campaigns(user))
+        entries = entries_seen_by(user_of(request)).select_related("campaign")
         found = read_filter(request, EntryFilter, entries)
         return page(self, found, AuditEntryRow, pages=NewestPages)

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import Figures
 from annotation.api.base.access import campaign_of
@@ -127,9 +128,9 @@ class ControlCandidates(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        found = control_candidates(campaign_of(request, name)).filter(
-            **query(request, ControlCandidateFilter)
-        )
+        # All agreed on each: no blind expert may know which they are.
+        campaign = campaign_of(request, name, SEE_VOTES)
+        found = control_candidates(campaign).filter(**query(request, ControlCandidateFilter))
         return page(self, found.select_related(*TEXTS), ControlCandidateRow)
 
 

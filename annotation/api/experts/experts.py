@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core import signing
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
@@ -17,7 +18,7 @@ from annotation.access.roles import ADJUDICATE
 from annotation.api.base.access import campaign_of, user_of
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, Triplet
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from core.rest.fields import Text, Whole
 from core.rest.openapi import operation
@@ -26,7 +27,10 @@ from core.rest.parsing import body, query
 from core.text.clean import clean_text
 
 TAG = "labels"
-PILE = "unresolved, reported, or a random sample of the labelled ones"
+PILE = (
+    "unresolved, tied (where the policy says `decide`), disagreement, reported, or a random sample "
+    "of the labelled ones (for an adjudicator without another role)"
+)
 LARGEST = 2**63 - 1
 DRAWN = "annotation.expert_label_next"
 
@@ -41,6 +45,10 @@ class ExpertRow(serializers.Serializer[ExpertLabel]):
         help_text="the label given before the expert saw the votes, if it changed since",
     )
     source = serializers.ChoiceField(choices=ExpertLabel.Source.choices)  # type: ignore[assignment]
+    adjudicated = serializers.BooleanField(
+        help_text="whether the label decides the triplet where the policy says `decide`; "
+        "an imported or sampled one only measures"
+    )
     note = serializers.CharField()
     created_at = serializers.DateTimeField()
 
@@ -93,6 +101,7 @@ ROW = {
     "label": 1,
     "blind_label": None,
     "source": "adjudication",
+    "adjudicated": True,
     "note": "",
     "created_at": "2026-11-22T12:00:00Z",
 }
@@ -109,6 +118,8 @@ def pile_of(request: Request, name: str, what: str) -> Pile:
     member = member_of(user)
     worker = member.worker_id if member else None
     campaign = campaign_of(request, name, ADJUDICATE)
+    if What(what) not in piles_of(campaign, user):
+        raise PermissionDenied(WHY_NOT[What(what)])
     return Pile(campaign, What(what), expert=user.get_username(), worker_id=worker)
 
 
@@ -154,10 +165,12 @@ class ExpertLabels(APIView):
         "expert_label_create",
         "Give your expert label for a triplet",
         tag=TAG,
-        description="The label is kept beside the votes and never counts as one. A second label "
-        "replaces your first, so no key is needed. Answers 404 for a triplet that is not in the "
-        "pile or that you have judged as an annotator. For the random sample, send the `draw` "
-        "that `expert_label_next` gave you. Requires the permission `annotation.add_expertlabel`.",
+        description="The label never counts as a vote. Where the policy's `adjudication` is "
+        "`decide`, it becomes the triplet's label, unless the pile is the random sample, which "
+        "only measures. A second label replaces your first, so no key is needed. Answers 404 for a "
+        "triplet that is not in the pile or that you have judged as an annotator. For the random "
+        "sample, send the `draw` that `expert_label_next` gave you. Requires the permission "
+        "`annotation.add_expertlabel`.",
         request=NewLabel,
         sent={"triplet": 77, "label": 1, "pile": "unresolved", "note": ""},
         answers={201: ExpertRow},

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.workers import worker_figures
 from annotation.analytics.workers.item_reports import ReportedItem, read_items
 from annotation.api.base.access import campaign_of
@@ -75,7 +76,8 @@ class Disagreements(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        campaign = campaign_of(request, name)
+        # That no other candidate is positive tells a blind expert their labels.
+        campaign = campaign_of(request, name, SEE_VOTES)
         found = most_important(campaign)
         return offset_page(
             self, found, DisagreementRow, prepare=lambda rows: _disputed(campaign, rows)

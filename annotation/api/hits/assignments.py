@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import SEE_VOTES
 from annotation.api.base.access import campaign_of
 from annotation.api.base.filters import parameters, read_filter
 from annotation.models import Assignment, Judgment
@@ -81,7 +82,7 @@ class Assignments(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         assignments = Assignment.with_rejection(
-            Assignment.objects.filter(hit__campaign=campaign_of(request, name))
+            Assignment.objects.filter(hit__campaign=campaign_of(request, name, SEE_VOTES))
         )
         found = read_filter(request, AssignmentFilter, assignments.select_related("hit", "worker"))
         return page(self, found, AssignmentRow)
@@ -97,7 +98,7 @@ class OneAssignment(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
-        campaign = campaign_of(request, name)
+        campaign = campaign_of(request, name, SEE_VOTES)
         assignments = Assignment.with_rejection(
             Assignment.objects.select_related("hit", "worker").filter(hit__campaign=campaign)
         )

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality.hit_states import HitState, with_state
 from annotation.api.base.access import campaign_of
 from annotation.api.base.filters import parameters, read_filter
@@ -135,7 +136,7 @@ class Hits(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        hits = with_state(campaign_of(request, name).hits.all(), timezone.now())
+        hits = with_state(campaign_of(request, name, SEE_VOTES).hits.all(), timezone.now())
         return page(self, read_filter(request, HitFilter, hits), HitRow, pages=NumberPages)
 
 
@@ -149,7 +150,7 @@ class OneHit(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, number: int) -> Response:
-        own = campaign_of(request, name).hits.select_related("instructions")
+        own = campaign_of(request, name, SEE_VOTES).hits.select_related("instructions")
         hits = with_state(own, timezone.now())
         return Response(HitRead(get_object_or_404(hits, number=number)).data)
 

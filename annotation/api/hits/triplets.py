@@ -1,11 +1,13 @@
 """Triplets with their votes, and the labels that follow from them."""
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import triplets_seen_by
 from annotation.api.base.access import campaign_of
 from annotation.api.base.filters import parameters, read_filter
 from annotation.models import Triplet
@@ -15,6 +17,9 @@ from core.rest.pagination import KeyPages, page
 
 TAG = "labels"
 TEXTS = ("candidate__query", "candidate__pair")
+BLIND = (
+    "An adjudicator without another role sees only the triplets that they have labelled themselves."
+)
 
 
 class LabelRow(serializers.Serializer[Triplet]):
@@ -27,6 +32,11 @@ class LabelRow(serializers.Serializer[Triplet]):
     label = serializers.IntegerField(
         help_text="1: both questions ask the same and have the same answer"
     )  # type: ignore[assignment]
+    label_source = serializers.ChoiceField(
+        choices=Triplet.LabelSource.choices,
+        allow_null=True,
+        help_text="where the label comes from: the majority of votes, an expert, or an import",
+    )
     votes = serializers.IntegerField()
     positive_votes = serializers.IntegerField()
 
@@ -47,6 +57,7 @@ LABEL = {
     "pair": 4012,
     "rank": 3,
     "label": 1,
+    "label_source": "majority",
     "votes": 3,
     "positive_votes": 2,
 }
@@ -61,6 +72,10 @@ ROW = {
 }
 
 
+def _seen(request: Request, name: str) -> QuerySet[Triplet]:
+    return triplets_seen_by(request.user, campaign_of(request, name))
+
+
 class Triplets(APIView):
     pagination_class = KeyPages
 
@@ -68,13 +83,14 @@ class Triplets(APIView):
         "triplet_list",
         "List a campaign's triplets, with texts and votes",
         tag=TAG,
+        description=BLIND,
         parameters=parameters(TripletFilter),
         answers={200: TripletRow(many=True)},
         example=ROW,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        triplets = campaign_of(request, name).triplets.select_related(*TEXTS)
+        triplets = _seen(request, name).select_related(*TEXTS)
         return page(self, read_filter(request, TripletFilter, triplets), TripletRow)
 
 
@@ -83,12 +99,13 @@ class OneTriplet(APIView):
         "triplet_read",
         "A triplet",
         tag=TAG,
+        description=BLIND,
         answers={200: TripletRow},
         example=ROW,
         refusals=[404],
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
-        triplets = campaign_of(request, name).triplets.select_related(*TEXTS)
+        triplets = _seen(request, name).select_related(*TEXTS)
         return Response(TripletRow(get_object_or_404(triplets, pk=pk)).data)
 
 
@@ -99,13 +116,14 @@ class Labels(APIView):
         "label_list",
         "List a campaign's labels so far",
         tag=TAG,
-        description="Labels follow from the valid votes. They can change while votes come in.",
+        description="Labels follow from the valid votes or, where the policy says `decide`, from "
+        f"adjudication. They can change while votes come in. {BLIND}",
         parameters=parameters(LabelFilter),
         answers={200: LabelRow(many=True)},
         example=LABEL,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        triplets = campaign_of(request, name).triplets.select_related("candidate__query")
+        triplets = _seen(request, name).select_related("candidate__query")
         labelled = triplets.filter(status=Triplet.Status.LABELLED)
         return page(self, read_filter(request, LabelFilter, labelled), LabelRow)

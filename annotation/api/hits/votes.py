@@ -8,8 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import triplets_seen_by
 from annotation.analytics.quality.label_derivation import Vote, derivation, votes_on
 from annotation.api.base.access import campaign_of
+from annotation.api.hits.triplets import BLIND
 from core.rest.openapi import operation
 
 TAG = "labels"
@@ -37,6 +39,7 @@ class Votes(APIView):
         "triplet_votes",
         "Show the votes on a triplet and how its label follows from them",
         tag=TAG,
+        description=BLIND,
         answers={200: VotesAnswer},
         example={
             "votes": [
@@ -55,7 +58,7 @@ class Votes(APIView):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name)
-        triplet = get_object_or_404(campaign.triplets, pk=pk)
+        triplet = get_object_or_404(triplets_seen_by(request.user, campaign), pk=pk)
         votes = votes_on(campaign, triplet)
         answer = {"votes": votes, "derivation": derivation(campaign, triplet, votes)}
         return Response(VotesAnswer(answer).data)

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.workers import worker_figures
 from annotation.analytics.workers.exclusion_impact import excluding, restoring
 from annotation.api.base.access import campaign_of
@@ -101,7 +102,7 @@ class WorkerFiguresList(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        rows = campaign_of(request, name).worker_figures.select_related("worker")
+        rows = campaign_of(request, name, SEE_VOTES).worker_figures.select_related("worker")
         return page(self, rows, FiguresRow, pages=NewestPages)
 
 
@@ -115,7 +116,7 @@ class WorkforceFigures(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        together = worker_figures.newest(campaign_of(request, name))
+        together = worker_figures.newest(campaign_of(request, name, SEE_VOTES))
         nothing = {"at": None, "figures": None}
         return Response(Workforce(together or nothing).data)
 
@@ -141,7 +142,7 @@ class WorkerExclusionImpact(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, worker: str) -> Response:
-        campaign = campaign_of(request, name)
+        campaign = campaign_of(request, name, SEE_VOTES)
         found = worker_of(campaign, worker)
         excluded = campaign.exclusions.filter(worker=found, restored_at=None).exists()
         seen = restoring(campaign, found) if excluded else excluding(campaign, found)
@@ -168,7 +169,7 @@ class Letters(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, worker: str) -> Response:
-        campaign = campaign_of(request, name)
+        campaign = campaign_of(request, name, SEE_VOTES)
         letters = letters_of(campaign, worker_of(campaign, worker))
         return page(self, letters, LetterRow, pages=NewestPages)
 

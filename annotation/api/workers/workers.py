@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import SEE_VOTES
 from annotation.api.base.access import campaign_of
 from annotation.models import Assignment, Campaign, Exclusion, Worker
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
@@ -109,7 +110,7 @@ class Workers(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        campaign = campaign_of(request, name)
+        campaign = campaign_of(request, name, SEE_VOTES)
         return page(
             self,
             at_work(campaign),
@@ -129,7 +130,7 @@ class OneWorker(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, worker: str) -> Response:
-        campaign = campaign_of(request, name)
+        campaign = campaign_of(request, name, SEE_VOTES)
         if "\0" in worker:  # PostgreSQL cannot even be asked for it
             raise Http404
         found = get_object_or_404(at_work(campaign), worker_id=worker)

@@ -1,25 +1,36 @@
-"""Give an expert triplets to decide, one at a time, and keep what they say of each."""
+"""Give an expert triplets to decide, one at a time, and keep what they say of each.
+
+Where the policy says `decide`, a triplet's label follows at once; votes are never touched. A label
+of the random sample measures the votes for good. If its triplet is adjudicated later, by another
+expert or by the same one, it is that which decides, and what was said blind still measures.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import (
     CharField,
     Exists,
+    F,
     Max,
     Min,
     OuterRef,
+    Q,
     QuerySet,
     TextChoices,
     Value,
 )
 from django.db.models.functions import MD5, Cast, Concat
+from django.utils import timezone
 
+from annotation.access.roles import is_blind
 from annotation.crowd.accounts import workers_of
 from annotation.crowd.inhouse.models import Assignment
+from annotation.models import Assignment as Submitted
 from annotation.models import (
     Campaign,
     ExpertLabel,
@@ -28,29 +39,70 @@ from annotation.models import (
     Judgment,
     Triplet,
 )
-from annotation.pipeline.labelling.disagreements import disagreements, most_important
+from annotation.pipeline.labelling.disagreements import disagreements, most_important, open_ties
+from annotation.pipeline.labelling.label import write_labels_of
+from annotation.pipeline.ledger.reservations import locked
+from annotation.protocol.policy.policy import Policy
 
 DRAWN_AT_ONCE = 1_000
 MOST_COUNTED = 10_000  # while somebody waits: a sample's pile is nearly all there is
 TEXTS = ("candidate__query", "candidate__pair")
+TIED = Q(votes=2 * F("positive_votes"))
 
 
 class What(TextChoices):
     """Which triplets the expert is shown."""
 
     UNRESOLVED = "unresolved", "Unresolved"
+    TIE = "tie", "Ties"
     DISAGREEMENT = "disagreement", "Disagreements"
     REPORTED = "reported", "Reported"
     SAMPLE = "sample", "Random sample"
 
 
+WHY_NOT = {
+    What.TIE: "Ties wait for more votes: the policy of this campaign lets no expert decide them.",
+    What.SAMPLE: (
+        "The random sample is for experts who cannot see the votes: an owner can give somebody the "
+        "role of adjudicator, and no other role."
+    ),
+}
+
+
+def piles_of(campaign: Campaign, user: User) -> list[What]:
+    """Ties where they can be decided; the sample for those from whom its labels are hidden."""
+    lacking = set()
+    if campaign.policy.adjudication != "decide":
+        lacking.add(What.TIE)
+    if not is_blind(user, campaign):
+        lacking.add(What.SAMPLE)
+    return [what for what in What if what not in lacking]
+
+
+def pile_with(triplet: Triplet, policy: Policy) -> What | None:
+    """Where an expert may decide it by its number; of reported ones, those that one has decided."""
+    yes, votes = triplet.positive_votes, triplet.votes
+    if triplet.status == Triplet.Status.UNRESOLVED:
+        return What.UNRESOLVED
+    if triplet.status == Triplet.Status.OPEN:
+        may = policy.adjudication == "decide" and votes >= policy.annotators
+        return What.TIE if may else None
+    if 0 < yes < votes:
+        return What.DISAGREEMENT
+    return What.REPORTED if triplet.label_source == Triplet.LabelSource.EXPERT else None
+
+
 class Done(NamedTuple):
     decided: int
-    triplets: int  # MOST_COUNTED: so many or more
+    left: int  # MOST_COUNTED: so many or more
+
+    @property
+    def triplets(self) -> int:
+        return self.decided + self.left
 
     @property
     def is_cut(self) -> bool:
-        return self.triplets == MOST_COUNTED
+        return self.left == MOST_COUNTED
 
 
 @dataclass(frozen=True)
@@ -87,10 +139,16 @@ class Pile:
             return triplets.filter(pk__in=reports.values("item__triplet"))
         if self.what == What.DISAGREEMENT:
             return triplets.filter(pk__in=self._listed)
-        unresolved = self.what == What.UNRESOLVED
-        return triplets.filter(
-            status=Triplet.Status.UNRESOLVED if unresolved else Triplet.Status.LABELLED
-        )
+        if self.what == What.TIE:
+            tied = open_ties(self.campaign)
+            return triplets.filter(pk__in=tied).exclude(pk__in=_being_judged(self.campaign))
+        if self.what == What.UNRESOLVED:
+            return triplets.filter(status=Triplet.Status.UNRESOLVED)
+        # The label that they measure is that of the votes: what experts decided has none, or hides
+        # the majority that it has.
+        few = Q(votes__lt=self.campaign.policy.annotators)
+        no_majority = (few | TIED) & Q(label_source=Triplet.LabelSource.EXPERT)
+        return triplets.filter(status=Triplet.Status.LABELLED).exclude(no_majority)
 
     @cached_property
     def _listed(self) -> dict[int, int]:
@@ -99,15 +157,34 @@ class Pile:
         return {one.triplet: place for place, one in enumerate(found)}
 
     def done(self) -> Done:
-        pile = self.triplets().order_by()
-        mine = ExpertLabel.objects.filter(expert=self.expert)
-        decided = pile.filter(pk__in=mine.values("triplet")).count()
-        return Done(decided, pile[:MOST_COUNTED].count())
+        left = self._waiting().order_by()[:MOST_COUNTED].count()
+        return Done(self._decided_by_me().count(), left)
+
+    def _waiting(self) -> QuerySet[Triplet]:
+        """Of those that are decided, an expert may still decide one by its link."""
+        mine = ExpertLabel.objects.filter(triplet=OuterRef("pk"), expert=self.expert)
+        waiting = self.triplets().exclude(Exists(mine))
+        if self.what == What.SAMPLE:
+            return waiting
+        return waiting.exclude(label_source=Triplet.LabelSource.EXPERT)
+
+    def _decided_by_me(self) -> QuerySet[Triplet]:
+        """As many as were in this pile by their votes, whatever their labels are now."""
+        triplets = self.campaign.triplets.filter(
+            pk__in=ExpertLabel.objects.filter(expert=self.expert).values("triplet")
+        )
+        policy = self.campaign.policy
+        if self.what == What.UNRESOLVED:
+            return triplets.filter(TIED, votes__gte=policy.max_votes)
+        if self.what == What.TIE:
+            return triplets.filter(TIED, votes__gte=policy.annotators, votes__lt=policy.max_votes)
+        if self.what == What.DISAGREEMENT:
+            return triplets.filter(pk__in=disagreements(self.campaign))
+        return triplets.filter(pk__in=self.triplets())
 
     def next(self, skipped: list[int]) -> Triplet | None:
         """What was skipped comes last, in the order of skipping."""
-        mine = ExpertLabel.objects.filter(triplet=OuterRef("pk"), expert=self.expert)
-        waiting = self.triplets().exclude(Exists(mine))
+        waiting = self._waiting()
         found = self._first(waiting.exclude(pk__in=skipped))
         if found is None and skipped:
             left = set(waiting.filter(pk__in=skipped).values_list("pk", flat=True))
@@ -148,28 +225,42 @@ class Pile:
 
         `drawn`: of the sample, what the expert was shown; empty: the first of the draw is taken.
         """
-        if triplet.expert_labels.filter(expert=self.expert).exists():
+        given = triplet.expert_labels.filter(expert=self.expert).first()
+        if given is not None and (given.adjudicated or self.what == What.SAMPLE):
             return True
+        if self.what == What.SAMPLE:
+            return triplet.pk in drawn if drawn else triplet == self.next([])
+        # What another expert decided may be decided again.
+        return triplet.label_source == Triplet.LabelSource.EXPERT or self._has(triplet)
+
+    def _has(self, triplet: Triplet) -> bool:
         # The list is the head of the pile: any other disagreement may be looked at, too.
         whole = self.what == What.DISAGREEMENT
         pile = disagreements(self.campaign) if whole else self.triplets()
-        if not pile.filter(pk=triplet.pk).exists():
-            return False
-        if self.what != What.SAMPLE:
-            return True
-        return triplet.pk in drawn if drawn else triplet == self.next([])
+        return pile.filter(pk=triplet.pk).exists()
 
     @transaction.atomic
     def decide(self, triplet: Triplet, label: int, note: str) -> None:
         """Given again, it takes the place of what the expert said before."""
+        campaign = locked(self.campaign)
+        adjudicated = self.what != What.SAMPLE
         given, is_new = ExpertLabel.objects.select_for_update().get_or_create(
             triplet=triplet,
             expert=self.expert,
-            defaults={"label": label, "note": note, "source": self.source},
+            defaults={
+                "label": label,
+                "note": note,
+                "source": self.source,
+                "adjudicated": adjudicated,
+            },
         )
         if not is_new:
             given.change(label, note)
-            given.save(update_fields=["label", "blind_label", "note"])
+            given.adjudicated = given.adjudicated or adjudicated
+            given.save(update_fields=["label", "blind_label", "adjudicated", "note"])
+        if campaign.policy.adjudication == "decide":
+            write_labels_of(campaign, [triplet.pk])
+            _let_a_pass_follow(campaign, triplet)
 
     @property
     def source(self) -> ExpertLabel.Source:
@@ -180,3 +271,21 @@ class Pile:
     @property
     def _own_seed(self) -> str:
         return f"{self.campaign.uid} {self.expert} "
+
+
+def _let_a_pass_follow(campaign: Campaign, before: Triplet) -> None:
+    """After the last open triplet, none would: it tells people that the campaign is complete."""
+    is_open = Triplet.Status.OPEN
+    if before.status == is_open and not campaign.triplets.filter(status=is_open).exists():
+        Campaign.objects.filter(pk=campaign.pk).update(labels_stale=True)
+
+
+def _being_judged(campaign: Campaign) -> QuerySet[HitItem, Any]:
+    """Triplets of which a vote is under way: in somebody's hands, or submitted and not reviewed."""
+    items = HitItem.objects.filter(hit__campaign=campaign, triplet__isnull=False)
+    in_hand = Q(status=Assignment.Status.ACCEPTED, deadline__gt=timezone.now())
+    here = Assignment.objects.filter(in_hand | Q(status=Assignment.Status.SUBMITTED))
+    unreviewed = Submitted.objects.filter(hit__campaign=campaign, passed=None)
+    under_way = Q(hit__crowd_id__in=here.values("posted_hit__hit_id"))
+    under_way |= Q(hit__in=unreviewed.values("hit"))
+    return items.filter(under_way).values("triplet")

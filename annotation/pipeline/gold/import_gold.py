@@ -1,4 +1,4 @@
-"""Take labels that experts gave elsewhere: they stand beside the votes and never count as one."""
+"""Take labels that experts gave elsewhere: they measure the votes' labels, and decide none."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -214,8 +214,18 @@ def _agree(line: int, label: int, before: tuple[int, int], rejected: list[Reject
 
 def _store(path: Path, given: Iterator[Given], found: Imported, *, replace: bool) -> None:
     changed_lines: list[int] = []
+    decided_lines: list[int] = []
     while batch := list(islice(given, BATCH)):
-        changed_lines += _write(batch, found, replace=replace)[:FIRST_LINES]
+        changed, decided = _write(batch, found, replace=replace)
+        changed_lines += changed[:FIRST_LINES]
+        decided_lines += decided
+    if decided_lines:
+        lines = ", ".join(map(str, sorted(decided_lines)[:FIRST_LINES]))
+        raise UserError(
+            f"{len(decided_lines):,} labels or notes of {path} are not those that the same expert "
+            f"gave by adjudication (first in lines {lines}), which no file changes: change them "
+            "there, or leave them out; nothing was imported."
+        )
     if found.labels_changed and not replace:
         lines = ", ".join(map(str, sorted(changed_lines)[:FIRST_LINES]))
         raise UserError(
@@ -225,11 +235,18 @@ def _store(path: Path, given: Iterator[Given], found: Imported, *, replace: bool
         )
 
 
-def _write(batch: Sequence[Given], found: Imported, *, replace: bool) -> list[int]:
-    """Store what is new and, by `replace`, what has changed; the lines of the latter."""
+def _write(
+    batch: Sequence[Given], found: Imported, *, replace: bool
+) -> tuple[list[int], list[int]]:
+    """Store what is new and, by `replace`, what has changed.
+
+    The lines of the latter, and of what differs from a label that adjudication gave.
+    """
     stored = ExpertLabel.objects.filter(triplet__in={each.triplet for each in batch})
     known = {(label.triplet_id, label.expert): label for label in stored}
-    new, changed, lines = [], [], []
+    new, changed = [], []
+    lines: list[int] = []
+    decided: list[int] = []
     for each in batch:
         label = known.get((each.triplet, each.expert))
         if label is None:
@@ -238,6 +255,9 @@ def _write(batch: Sequence[Given], found: Imported, *, replace: bool) -> list[in
             )
             new.append(label)
         elif label.label == each.label and each.note in ("", label.note):
+            continue
+        elif label.adjudicated:
+            decided.append(each.line)
             continue
         else:
             changed.append(label)
@@ -249,7 +269,7 @@ def _write(batch: Sequence[Given], found: Imported, *, replace: bool) -> list[in
     found.labels_new += len(new)
     found.labels_changed += len(changed)
     found.labels_unchanged += len(batch) - len(new) - len(changed)
-    return lines
+    return lines, decided
 
 
 def _say(label: ExpertLabel, each: Given) -> None:

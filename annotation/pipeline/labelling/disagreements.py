@@ -51,20 +51,26 @@ def split_of(triplet: Triplet) -> str:
     return f"{max(yes, no)} : {min(yes, no)}"
 
 
+def undecided_disagreements(campaign: Campaign) -> QuerySet[Triplet]:
+    """Without those that an expert has decided."""
+    return disagreements(campaign).exclude(label_source=Triplet.LabelSource.EXPERT)
+
+
 def weigh_all(campaign: Campaign) -> list[list[Any]]:
     """The first MOST of all there are, to be stored."""
-    rows = disagreements(campaign).order_by("pk").values_list(*COLUMNS)
+    rows = undecided_disagreements(campaign).order_by("pk").values_list(*COLUMNS)
     found = map(_Row._make, rows.iterator(chunk_size=ROWS))
     return [list(one) for one in _first(_weigh(found, _positives(campaign.triplets.all())))]
 
 
 def most_important(campaign: Campaign) -> list[Disagreement]:
     """Few are weighed now; of many, the stored list, without what was settled since."""
-    rows = disagreements(campaign).order_by("pk").values_list(*COLUMNS)
+    rows = undecided_disagreements(campaign).order_by("pk").values_list(*COLUMNS)
     found = [_Row._make(row) for row in rows[: WEIGHED_AT_ONCE + 1]]
     if len(found) > WEIGHED_AT_ONCE and (stored := _stored(campaign)):
         listed = [one.triplet for one in stored]
-        still = set(disagreements(campaign).filter(pk__in=listed).values_list("pk", flat=True))
+        found_now = undecided_disagreements(campaign).filter(pk__in=listed)
+        still = set(found_now.values_list("pk", flat=True))
         return [one for one in stored if one.triplet in still]
     found = found[:WEIGHED_AT_ONCE]
     of_queries = campaign.triplets.filter(candidate__query__in={row.query for row in found})

@@ -1,15 +1,15 @@
-"""Derive the labels from the valid votes, set-wise."""
+"""Derive the labels from the valid votes and the experts' adjudications, set-wise."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.labelling.votes import ROWS, tallies
-from annotation.protocol.labels.majority import decide_or_import
+from annotation.pipeline.labelling.votes import NO_EXPERTS, ROWS, deciding_experts, tallies
+from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
 
 
@@ -18,6 +18,7 @@ class Outcome(NamedTuple):
 
     status: str
     label: int | None
+    label_source: str | None
     votes: int
     positive_votes: int
 
@@ -33,41 +34,54 @@ def write_labels(campaign: Campaign) -> int:
 
     Triplets and their votes come in step from the database: memory does not grow with them.
     """
-    changed: defaultdict[Outcome, list[int]] = defaultdict(list)
-    written = 0
-    for triplet, outcome in _news(campaign):
-        changed[outcome].append(triplet)
-        if len(changed[outcome]) == ROWS:
-            written += _write(outcome, changed.pop(outcome))
-    written += sum(_write(outcome, triplets) for outcome, triplets in changed.items())
+    written = _write_news(_news(campaign))
     Campaign.objects.filter(pk=campaign.pk).update(labels_stale=False)
     return written
 
 
-def _news(campaign: Campaign) -> Iterator[tuple[int, Outcome]]:
-    """Triplets whose stored outcome is not the one that their votes make, with the latter."""
+def write_labels_of(campaign: Campaign, triplets: Collection[int]) -> int:
+    """The same for a few, by the same rule, with the campaign locked."""
+    return _write_news(_news(campaign, triplets))
+
+
+def _write_news(news: Iterable[tuple[int, Outcome]]) -> int:
+    changed: defaultdict[Outcome, list[int]] = defaultdict(list)
+    written = 0
+    for triplet, outcome in news:
+        changed[outcome].append(triplet)
+        if len(changed[outcome]) == ROWS:
+            written += _write(outcome, changed.pop(outcome))
+    return written + sum(_write(outcome, triplets) for outcome, triplets in changed.items())
+
+
+def _news(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[tuple[int, Outcome]]:
+    """Triplets whose stored outcome is not the one that follows, with the latter."""
     policy = campaign.policy
 
     @cache  # few combinations, many triplets
-    def outcome(votes: int, positive: int, imported: int | None) -> Outcome:
-        return outcome_of(votes, positive, imported, policy)
+    def outcome(*evidence: Any) -> Outcome:
+        return outcome_of(Evidence(*evidence), policy)
 
-    counted = tallies(campaign)
+    experts = deciding_experts(campaign, only)
+    counted = tallies(campaign, only)
     tally = next(counted, None)
     columns = ("pk", "imported_label", *Outcome._fields)
-    rows = campaign.triplets.order_by("pk").values_list(*columns)
+    triplets = campaign.triplets.order_by("pk")
+    triplets = triplets if only is None else triplets.filter(pk__in=only)
+    rows = triplets.values_list(*columns)
     for pk, imported, *stored in rows.iterator(chunk_size=ROWS):
         votes = positive = 0
         if tally is not None and tally.triplet == pk:
             votes, positive = tally.votes, tally.positive
             tally = next(counted, None)
-        if tuple(stored) != (right := outcome(votes, positive, imported)):
+        right = outcome(votes, positive, imported, *experts.get(pk, NO_EXPERTS))
+        if tuple(stored) != right:
             yield pk, right
 
 
-def outcome_of(votes: int, positive: int, imported: int | None, policy: Policy) -> Outcome:
-    decision = decide_or_import(votes, positive, imported, policy)
-    return Outcome(decision.status, decision.value, votes, positive)
+def outcome_of(evidence: Evidence, policy: Policy) -> Outcome:
+    label = derive_label(evidence, policy)
+    return Outcome(label.status, label.value, label.source, evidence.votes, evidence.positive)
 
 
 def _write(outcome: Outcome, triplets: list[int]) -> int:

@@ -1,14 +1,14 @@
-"""The valid votes of a campaign, read from its judgments by the rule of `void_reason`."""
+"""What labels follow from: valid votes, read by the rule of `void_reason`, and adjudications."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from django.db.models import Count, F, Func, QuerySet, Sum, Window
 from django.db.models.functions import Lead, RowNumber
 
-from annotation.models import Assignment, Campaign, Judgment
+from annotation.models import Assignment, Campaign, ExpertLabel, Judgment
 from annotation.protocol.labels.agreement import Pairs
 from annotation.protocol.labels.valid_votes import VoidReason
 
@@ -37,11 +37,33 @@ def _votes(campaign: Campaign) -> QuerySet[Judgment]:
     return Judgment.objects.filter(triplet__isnull=False, assignment__hit__campaign=campaign)
 
 
-def tallies(campaign: Campaign) -> Iterator[Tally]:
+def tallies(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[Tally]:
     """By triplet, without those that have no votes: counted in the database."""
-    rows = valid_judgments(campaign).order_by("triplet_id").values_list("triplet_id")
+    votes = valid_judgments(campaign)
+    votes = votes if only is None else votes.filter(triplet__in=only)
+    rows = votes.order_by("triplet_id").values_list("triplet_id")
     counted = rows.annotate(votes=Count("pk"), positive=Sum("value"))
     return map(Tally._make, counted.iterator(chunk_size=ROWS))
+
+
+class Experts(NamedTuple):
+    """How many of those who adjudicated a triplet say what of it."""
+
+    yes: int
+    no: int
+
+
+NO_EXPERTS = Experts(0, 0)
+
+
+def deciding_experts(campaign: Campaign, only: Collection[int] | None = None) -> dict[int, Experts]:
+    """By triplet, those that have any: few, however large the campaign is."""
+    if campaign.policy.adjudication != "decide":
+        return {}
+    given = ExpertLabel.objects.filter(triplet__campaign=campaign, adjudicated=True).order_by()
+    given = given if only is None else given.filter(triplet__in=only)
+    rows = given.values_list("triplet").annotate(experts=Count("pk"), yes=Sum("label"))
+    return {triplet: Experts(yes, experts - yes) for triplet, experts, yes in rows}
 
 
 def first_pairs(campaign: Campaign) -> Pairs:

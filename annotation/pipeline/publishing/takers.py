@@ -31,7 +31,8 @@ EXISTS (SELECT 1 FROM annotation_hititem i
         WHERE i.hit_id = {hit} AND w.crowd = %(crowd)s AND w.worker_id = {worker})
 """
 # No more takers are counted than are wanted: while enough are left, only who stands before them
-# and may not is looked at.
+# and may not is looked at. A HIT whose triplets all have their labels, as after an expert's
+# decision, may be left untaken.
 _TAKERS = """
 SELECT h.wanted, (SELECT COUNT(*) FROM (
     SELECT 1 FROM inhouse_member p
@@ -43,6 +44,8 @@ FROM (
                                 ELSE 0 END AS wanted
   FROM inhouse_postedhit one JOIN annotation_hit asked ON asked.crowd_id = one.hit_id
   WHERE asked.campaign_id = %(campaign)s AND one.is_open AND one.expires_at > %(now)s
+    AND EXISTS (SELECT 1 FROM annotation_hititem i JOIN annotation_triplet t ON t.id = i.triplet_id
+                WHERE i.hit_id = asked.id AND t.status = 'open')
 ) h JOIN inhouse_queue q ON q.id = h.queue_id
 WHERE h.wanted > 0
 """

@@ -26,6 +26,7 @@ COLUMNS = (
     "candidate_id",
     "status",
     "label",
+    "label_source",
     "votes",
     "positive_votes",
     "imported_label",
@@ -84,14 +85,17 @@ def _create_triplets(campaign: Campaign, labels: Sequence[CandidateLabel]) -> No
         Triplet,
         COLUMNS,
         (
-            (campaign.pk, made.candidate, _status(made.label), made.label, 0, 0, made.label)
+            (campaign.pk, made.candidate, *_imported(made.label), 0, 0, made.label)
             for made in labels
         ),
     )
 
 
-def _status(label: int | None) -> str:
-    return (Triplet.Status.OPEN if label is None else Triplet.Status.LABELLED).value
+def _imported(label: int | None) -> tuple[str, int | None, str | None]:
+    """Status, label and its source."""
+    if label is None:
+        return Triplet.Status.OPEN.value, None, None
+    return Triplet.Status.LABELLED.value, label, Triplet.LabelSource.IMPORT.value
 
 
 def _check(paths: Sequence[Path], faults: Faults, campaign: Campaign, *, skip_faulty: bool) -> None:

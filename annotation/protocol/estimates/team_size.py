@@ -16,7 +16,7 @@ def too_few_people(people: int, policy: Policy) -> str | None:
         return f"{judgments} per item {verb} {wanted} {persons}; the team has {people}."
     if people < wanted + tie_assignments(policy):
         next_one = wanted + 1
-        return (
-            f"Ties need a {ORDINALS.get(next_one, f'{next_one}th')} person; the team has {people}."
-        )
+        person = f"a {ORDINALS.get(next_one, f'{next_one}th')} person"
+        expert = " or an expert's decision" if policy.adjudication == "decide" else ""
+        return f"Ties need {person}{expert}; the team has {people}."
     return None

@@ -1,4 +1,4 @@
-"""From a triplet's valid votes to its label, or to the votes still to be bought."""
+"""From a triplet's valid votes to their majority, or to the votes still to be bought."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Literal
 
 from annotation.protocol.policy.policy import Policy
 
+LabelSource = Literal["majority", "expert", "import"]
+
 
 @dataclass(frozen=True)
 class Label:
     value: int | None  # None unless labelled
     status: Literal["labelled", "open", "unresolved"]
     wanted: int  # votes to buy now
+    source: LabelSource | None = None  # None unless labelled
 
 
 def decide(votes: Sequence[int], policy: Policy) -> Label:
@@ -27,21 +30,13 @@ def decide(votes: Sequence[int], policy: Policy) -> Label:
     return decide_tally(len(votes), sum(votes), policy)
 
 
-def decide_or_import(votes: int, positive: int, imported: int | None, policy: Policy) -> Label:
-    """The label that came with a dataset stands where votes make none."""
-    label = decide_tally(votes, positive, policy)
-    if label.value is None and imported is not None:
-        return Label(imported, "labelled", 0)
-    return label
-
-
 def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
     """The same from the number of valid votes and of those for 1: the order has no say."""
     if votes < policy.annotators:
         return Label(None, "open", policy.annotators - votes)
     negative = votes - positive
     if positive != negative:
-        return Label(int(positive > negative), "labelled", 0)
+        return Label(int(positive > negative), "labelled", 0, "majority")
     if votes < policy.max_votes:  # a tie
         return Label(None, "open", 1)
     return Label(None, "unresolved", 0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 CrowdKind = Literal["mturk", "inhouse"]
+Adjudication = Literal["decide", "measure"]
 
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
 CROWDED_HIT = 10
@@ -49,6 +50,7 @@ class CrowdTraits:
     fixed: Mapping[str, Any]  # policy fields that it does not let vary
     reward_cents: int  # unless a policy says otherwise
     least_reward_cents: int
+    adjudication: Adjudication  # unless a policy says otherwise
     fee: Fee | None
     has_accounts: bool  # its people sign in here and have names; else its own site frames our page
     overturn_days: int | None  # that it lets a rejection be overturned; None: no limit
@@ -58,7 +60,12 @@ class CrowdTraits:
 
     def defaults(self) -> dict[str, Any]:
         """Fields of a policy for this crowd that are not the paper's."""
-        return {"crowd": self.kind, **self.fixed, "reward_cents": self.reward_cents}
+        return {
+            "crowd": self.kind,
+            **self.fixed,
+            "reward_cents": self.reward_cents,
+            "adjudication": self.adjudication,
+        }
 
 
 MTURK = CrowdTraits(
@@ -69,6 +76,7 @@ MTURK = CrowdTraits(
     fixed={},
     reward_cents=15,
     least_reward_cents=1,
+    adjudication="measure",
     fee=Fee(percent=20, masters_percent=5, crowded_percent=20),
     has_accounts=False,
     overturn_days=30,
@@ -90,6 +98,7 @@ INHOUSE = CrowdTraits(
     },
     reward_cents=0,
     least_reward_cents=0,
+    adjudication="decide",
     fee=None,
     has_accounts=True,
     overturn_days=None,

@@ -121,9 +121,18 @@ VOTES = Group(
             "max_votes",
             "Maximum votes per triplet",
             "Without a majority after this many votes, the triplet stays unresolved and is "
-            "excluded from releases.",
+            "excluded from releases, unless an expert may decide it.",
             5,
             OPEN,
+        ),
+        Words(
+            "adjudication",
+            "What adjudication does",
+            "decide: an expert's label is the label, and the votes stay beside it. measure: the "
+            "votes alone make the label, and an expert's label stays beside them. Either way, the "
+            "blind random sample gives the label error.",
+            "measure",
+            "experts measured the error",
         ),
     ),
 )

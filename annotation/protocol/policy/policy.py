@@ -19,6 +19,7 @@ from annotation.protocol.policy.crowds import (
     CROWDED_HIT,
     CROWDS,
     PAPER_CROWD,
+    Adjudication,
     CrowdKind,
     CrowdTraits,
 )
@@ -110,6 +111,8 @@ class Policy:
     annotators: Annotated[int, _whole(1, 100)] = 2
     tie_mode: Annotated[TieMode, _one_of(TieMode)] = "extend"
     max_votes: Annotated[int, _whole(1, 100)] = 5
+    # Whether an expert's label is the label, or stays beside the votes and measures them.
+    adjudication: Annotated[Adjudication, _one_of(Adjudication)] = PAPER_CROWD.adjudication
     on_failed_control: Annotated[OnFailedControl, _one_of(OnFailedControl)] = "reject"
     max_failure_rate: Annotated[float, _number(0, 1)] = 0.10
     min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.access.roles import visible_campaigns
+from annotation.access.roles import SEE_VOTES, entries_seen_by
 from annotation.models import AuditEntry, Campaign
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.web.account.log_details import details_in_words
@@ -41,16 +41,11 @@ OTHER_VERBS = (
 @require_safe
 @dashboard_page
 def log(request: HttpRequest) -> HttpResponse:
-    """Of all campaigns that the reader sees; what belongs to none is for the staff."""
-    user = cast(User, request.user)
-    entries = AuditEntry.objects.all()
-    if not user.is_staff and not user.is_superuser:
-        entries = entries.filter(campaign__in=visible_campaigns(user))
-    return _answer(request, entries, None)
+    return _answer(request, entries_seen_by(cast(User, request.user)), None)
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def campaign_log(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return _answer(request, AuditEntry.objects.filter(campaign=campaign), campaign)
 

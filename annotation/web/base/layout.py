@@ -15,6 +15,7 @@ from annotation.access.roles import (
     GRANT,
     MANAGE_WORKERS,
     RUN,
+    SEE_VOTES,
     VIEW,
     WRITE_INSTRUCTIONS,
 )
@@ -24,6 +25,7 @@ from core.frame import framed
 
 NAMES = {
     "view": VIEW,
+    "see_votes": SEE_VOTES,
     "run": RUN,
     "fund": FUND,
     "manage_workers": MANAGE_WORKERS,
@@ -43,14 +45,14 @@ TABS: list[tuple[str, str, str]] = [
     ("Dry run", "campaign-dry-run", RUN),
     ("Instructions", "instructions", WRITE_INSTRUCTIONS),
     ("Review", "campaign-review", VIEW),
-    ("Triplets", "campaign-triplets", VIEW),
-    ("HITs", "campaign-hits", VIEW),
-    ("Assignments", "campaign-assignments", VIEW),
+    ("Triplets", "campaign-triplets", SEE_VOTES),
+    ("HITs", "campaign-hits", SEE_VOTES),
+    ("Assignments", "campaign-assignments", SEE_VOTES),
     ("Controls", "campaign-controls", VIEW),
-    ("Workers", "campaign-workers", VIEW),
+    ("Workers", "campaign-workers", SEE_VOTES),
     ("Releases", "campaign-releases", DOWNLOAD),
     ("Roles", "campaign-roles", GRANT),
-    ("Log", "campaign-log", VIEW),
+    ("Log", "campaign-log", SEE_VOTES),
 ]
 
 # Pages without a tab of their own, and the tab that leads to them.

@@ -271,6 +271,7 @@ PAGES: Mapping[str, Page] = {
     "invite": Page("Invite people", "team", "inhouse.add_invitation", of_campaign=False),
     "roles": Page("Give roles", "campaign-roles", GRANT),
     "review": Page("See the ties", "campaign-review", ADJUDICATE, place="#ties"),
+    "ties": Page("Decide ties", "adjudicate", ADJUDICATE, place="?what=tie"),
 }
 # In this order; of the others each has its own place.
 _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {

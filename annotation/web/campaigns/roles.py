@@ -20,6 +20,7 @@ from annotation.access.roles import (
     MANAGE_WORKERS,
     PERMISSIONS,
     RUN,
+    SEE_VOTES,
     VIEW,
     WRITE_INSTRUCTIONS,
 )
@@ -33,7 +34,8 @@ from core.errors import UserError
 
 GIVE, TAKE = OPERATIONS["give-role"], OPERATIONS["take-role"]
 WORDS = {
-    VIEW: "see every page and figure",
+    VIEW: "see the campaign and its figures",
+    SEE_VOTES: "see votes and labels, and who gave them",
     DOWNLOAD: "download releases",
     ADJUDICATE: "label as an expert",
     RUN: "run it within its budget: publish, pause, extend",

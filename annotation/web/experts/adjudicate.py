@@ -15,8 +15,11 @@ from annotation.access.roles import ADJUDICATE
 from annotation.analytics.quality.text_diff import Part, mark_differences
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, pile_with, piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
+from annotation.protocol.labels.derivation import label_before_experts
+from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.policy.policy import Policy
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
@@ -50,8 +53,10 @@ class Revealed:
     """What the crowd and other experts said of it."""
 
     own: ExpertLabel
-    status: str
-    label: int | None
+    status: str  # by the votes
+    label: int | None  # that an expert may overrule
+    decides: bool  # the expert's label, as the policy has it
+    pile: What | None  # where a label that only measures can be made one that decides
     yes: int
     no: int
     reports: list[ItemReport]
@@ -74,6 +79,8 @@ def _pile(request: HttpRequest, campaign: Campaign) -> Pile:
     what = request.GET.get("what", What.UNRESOLVED)
     if what not in What.values:
         raise UserError(f"Choose one of {', '.join(What.values)}.")
+    if What(what) not in piles_of(campaign, cast(User, request.user)):
+        raise UserError(WHY_NOT[What(what)])
     member = member_of(request.user) if request.user.is_authenticated else None
     return Pile(
         campaign,
@@ -127,18 +134,21 @@ def _asked_for(request: HttpRequest, pile: Pile) -> Triplet | None:
     if pile.what == What.SAMPLE:
         return None
     triplet = _triplet(pile, request.GET.get("triplet", ""))
-    waits = triplet is not None and pile.takes(triplet, []) and _own(pile, triplet) is None
-    return triplet if waits else None
+    if triplet is None or not pile.takes(triplet, []):
+        return None
+    own = _own(pile, triplet)
+    return None if own and own.adjudicated else triplet
 
 
 def _page(
     request: HttpRequest, pile: Pile, triplet: Triplet | None, *, note: str, fault: str = ""
 ) -> HttpResponse:
     own = _own(pile, triplet) if triplet else None
+    user = cast(User, request.user)
     context = {
         "campaign": pile.campaign,
         "what": pile.what,
-        "piles": What.choices,
+        "piles": [(one.value, one.label) for one in piles_of(pile.campaign, user)],
         "done": pile.done(),
         "instructions": render_markdown(pile.campaign.instructions.latest("version").text),
         "shown": triplet and _texts(triplet),
@@ -164,15 +174,23 @@ def _own(pile: Pile, triplet: Triplet) -> ExpertLabel | None:
 
 def _revealed(pile: Pile, triplet: Triplet, own: ExpertLabel) -> Revealed:
     reports = ItemReport.objects.filter(item__triplet=triplet).order_by("pk")
+    policy, votes = pile.campaign.policy, (triplet.votes, triplet.positive_votes)
     return Revealed(
         own=own,
-        status=triplet.status,
-        label=triplet.label,
+        status=decide_tally(*votes, policy).status,
+        label=label_before_experts(triplet.label, triplet.label_source, *votes, policy),
+        decides=own.adjudicated and policy.adjudication == "decide",
+        pile=_where_to_decide(triplet, own, policy),
         yes=triplet.positive_votes,
         no=triplet.votes - triplet.positive_votes,
         reports=list(reports),
         others=list(triplet.expert_labels.exclude(expert=pile.expert).order_by("pk")),
     )
+
+
+def _where_to_decide(triplet: Triplet, own: ExpertLabel, policy: Policy) -> What | None:
+    decides = policy.adjudication == "decide" and not own.adjudicated
+    return pile_with(triplet, policy) if decides else None
 
 
 def _triplet(pile: Pile, pk: str) -> Triplet | None:

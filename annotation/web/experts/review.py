@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.workers.item_reports import ReportedItem, read_items
 from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
 from annotation.pipeline.labelling.disagreements import (
@@ -48,7 +49,9 @@ class Reported:
 def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     unresolved = campaign.triplets.filter(status=Triplet.Status.UNRESOLVED)
     listed = list(unresolved.select_related(*TEXTS).order_by("pk")[: PAGE_SIZE + 1])
-    disputed, disagreements = _disputed(campaign)
+    # That no other candidate is positive would tell a blind expert their labels.
+    sees_votes = request.user.has_perm(SEE_VOTES, campaign)
+    disputed, disagreements = _disputed(campaign) if sees_votes else ([], 0)
     ties = list(open_ties(campaign).select_related(*TEXTS).order_by("pk")[: PAGE_SIZE + 1])
     context: dict[str, Any] = {
         "unresolved": listed[:PAGE_SIZE],
@@ -57,6 +60,7 @@ def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "more_ties": len(ties) > PAGE_SIZE,
         "disputed": disputed,
         "disagreements": disagreements,
+        "decides": campaign.policy.adjudication == "decide",
         "most": MOST,
         "weighed_at_once": WEIGHED_AT_ONCE,
         "reported": _reported(campaign),

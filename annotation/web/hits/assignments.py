@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.models import Assignment, Campaign
 from annotation.web.base.filters import AssignmentFilter
 from annotation.web.base.guards import campaign_page
@@ -24,7 +25,7 @@ class AssignmentSearch(AssignmentFilter):
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return list_page(request, campaign, AssignmentSearch, _window_of, title="Assignments")
 

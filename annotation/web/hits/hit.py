@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality.hit_states import HitState, with_state
 from annotation.models import Assignment, Campaign, Entry, Hit, HitItem, Judgment, OutboxMessage
 from annotation.pipeline.ledger.dollars import dollars
@@ -38,7 +39,7 @@ class Booked:
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     hits = with_state(campaign.hits.select_related("instructions"), timezone.now())
     hit = get_object_or_404(hits, pk=pk)

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality.hit_states import with_state
 from annotation.models import Campaign
 from annotation.web.base.filters import HitFilter
@@ -27,7 +28,7 @@ class HitSearch(HitFilter):
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return list_page(request, campaign, HitSearch, _window_of, title="HITs")
 

@@ -6,11 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from annotation.access.roles import ADJUDICATE
+from annotation.access.roles import ADJUDICATE, SEE_VOTES
 from annotation.analytics.quality.label_derivation import derivation, votes_on
 from annotation.analytics.quality.text_diff import mark_differences
 from annotation.models import Campaign, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import What
+from annotation.pipeline.gold.adjudicate import pile_with
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 
@@ -26,11 +26,11 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
     query, question = mark_differences(
         triplet.candidate.query.text, triplet.candidate.pair.question
     )
-    mine = request.user.get_username()
-    # Who may still be asked for a blind label sees the votes by a wish of their own alone.
-    folded = request.user.has_perm(ADJUDICATE, campaign) and all(
-        label.expert != mine for label in labels
-    )
+    name = request.user.get_username()
+    mine = next((label for label in labels if label.expert == name), None)
+    may_label = request.user.has_perm(ADJUDICATE, campaign)
+    hidden = mine is None and not request.user.has_perm(SEE_VOTES, campaign)
+    waits = may_label and not hidden and not (mine and mine.adjudicated)
     context: dict[str, Any] = {
         "triplet": triplet,
         "query": query,
@@ -41,19 +41,13 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
         "labels": labels,
         "reports": _reports(triplet),
         "items": list(triplet.items.select_related("hit").order_by("hit__number")),
-        "folded": folded,
-        "pile": _pile(triplet) if folded else None,
+        # Who may decide it sees the votes before by a wish of their own alone, or not at all.
+        "folded": may_label and mine is None,
+        "hidden": hidden,
+        "pile": pile_with(triplet, campaign.policy) if waits else None,
     }
     title = f"Triplet {triplet.pk}"
     return page(request, "annotation/hits/triplet.html", context, title=title, campaign=campaign)
-
-
-def _pile(triplet: Triplet) -> What | None:
-    """Of the expert's page that has the triplet."""
-    if triplet.status == Triplet.Status.UNRESOLVED:
-        return What.UNRESOLVED
-    settled = triplet.status != Triplet.Status.OPEN
-    return What.DISAGREEMENT if settled and 0 < triplet.positive_votes < triplet.votes else None
 
 
 def _reports(triplet: Triplet) -> list[ItemReport]:

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.models import Campaign, Triplet
 from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
@@ -40,7 +41,7 @@ class TripletSearch(TripletFilter):
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return list_page(request, campaign, TripletSearch, _window_of, title="Triplets")
 

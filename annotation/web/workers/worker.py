@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.workers.exclusion_impact import excluding, restoring
 from annotation.analytics.workers.history import (
@@ -59,7 +60,7 @@ class Stay:
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     worker = _worker(campaign, pk)
     fresh_workforce(campaign)
@@ -93,7 +94,7 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def exclusion_impact(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     """The part of the page that says what an exclusion, or its end, would change.
 
@@ -112,7 +113,7 @@ def exclusion_impact(request: HttpRequest, campaign: Campaign, pk: int) -> HttpR
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def controls_csv(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     worker = _worker(campaign, pk)
     chart = controls_chart(reviews_of(campaign, worker), campaign.policy)

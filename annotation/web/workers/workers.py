@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import SEE_VOTES
 from annotation.analytics.campaign import snapshots
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.workers import worker_figures
@@ -66,7 +67,7 @@ class Row:
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     together = fresh_workforce(campaign)
     columns = columns_of(campaign)
@@ -99,14 +100,14 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def times_csv(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     together = worker_figures.newest(campaign)
     return as_csv(times_chart(together), campaign.name)
 
 
 @require_safe
-@campaign_page()
+@campaign_page(SEE_VOTES)
 def reports(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What workers have reported as wrong, the items that most of them have reported first."""
     together = fresh_workforce(campaign)

@@ -1,24 +1,59 @@
-"""Whether the experts' labels are on triplets that the campaign has."""
+"""Whether the experts' labels are on triplets that the campaign has, and what they decide."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from annotation.protocol.labels.derivation import Evidence, derive_label
+from annotation.protocol.labels.majority import Label
+from annotation.protocol.policy.policy import Policy
 from exports.layout.files import GOLD
+from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
-from exports.verify.schemas import GOLD_SCHEMA, read_lines
+from exports.verify.schemas import gold_schema, read_lines
 
 
-def check_gold(folder: Path, queries: Collection[str], findings: Findings) -> int:
-    """How many labels there are."""
-    seen = set()
-    for number, _, row in read_lines(folder / GOLD, GOLD_SCHEMA, findings):
+@dataclass
+class CheckedGold:
+    policy: Policy
+    labels: int = 0
+    # Query -> candidate -> the labels that experts gave it by adjudication, where that decides.
+    deciding: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def label_of(
+        self, query: str, candidate: str, *, votes: int, yes: int, imported: int | None = None
+    ) -> Label:
+        said = self._of(query).get(candidate, [])
+        evidence = Evidence(votes, yes, imported, sum(said), len(said) - sum(said))
+        return derive_label(evidence, self.policy)
+
+    def decided(self, query: str) -> set[str]:
+        """Candidates whose labels experts made."""
+        return {one for one, said in self._of(query).items() if 2 * sum(said) != len(said)}
+
+    def _of(self, query: str) -> Mapping[str, list[int]]:
+        return self.deciding.get(query, {})
+
+
+def check_gold(
+    folder: Path, queries: Collection[str], facts: Facts, findings: Findings
+) -> CheckedGold:
+    decides = facts.policy.adjudication == "decide"
+    gold, seen = CheckedGold(facts.policy), set()
+    for number, _, row in read_lines(folder / GOLD, gold_schema(decides=decides), findings):
         where = f"{GOLD}, line {number}"
-        key = row["query_id"], row["candidate_id"], row["expert"]
-        if row["query_id"] not in queries:
-            findings.differ(GOLD, f"{where}: no query of the campaign: {quote(row['query_id'])}")
-        if key in seen:
+        query, candidate = row["query_id"], row["candidate_id"]
+        if query not in queries:
+            findings.differ(GOLD, f"{where}: no query of the campaign: {quote(query)}")
+        if (query, candidate, row["expert"]) in seen:
             findings.differ(GOLD, f"{where}: the expert labelled that triplet twice")
-        seen.add(key)
-    return len(seen)
+        if decides and row["source"] == "adjudication" and not row["adjudicated"]:
+            findings.differ(GOLD, f"{where}: came by adjudication, but adjudicated is false")
+        if decides and row["adjudicated"]:
+            gold.deciding[query].setdefault(candidate, []).append(row["label"])
+        seen.add((query, candidate, row["expert"]))
+    gold.labels = len(seen)
+    return gold

@@ -1,4 +1,4 @@
-"""Whether the labels of a release are those that its judgments make."""
+"""Whether the labels of a release are those that its judgments and its experts make."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotation.protocol.labels.majority import decide_tally
 from exports.layout.files import JUDGMENTS, PLACEMENTS
 from exports.layout.schemas import control_digest
 from exports.splits.splits import SPLITS
 from exports.statistics.votes import Votes, numbers
+from exports.verify.checks.gold import CheckedGold
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
 from retrieval.ranking.records import CandidateRecord, QueryRecord, read
@@ -51,6 +51,7 @@ class LabelCheck:
     folder: Path
     facts: Facts
     placements: Mapping[str, Mapping[str, Any]]
+    gold: CheckedGold
     controls: Collection[str]  # digests
     findings: Findings
 
@@ -78,17 +79,17 @@ class LabelCheck:
     def _compare(self, name: str, record: QueryRecord, judged: Mapping[str, Judged]) -> None:
         where = f"{name}: query {quote(record.id)}, candidate"
         for candidate in record.candidates:
-            if fault := self._fault(candidate, judged.get(candidate.id)):
+            if fault := self._fault(record.id, candidate, judged.get(candidate.id)):
                 self.findings.differ(KIND, f"{where} {quote(candidate.id)}: {fault}")
             if control_digest(record.query, candidate.question) in self.controls:
                 self.findings.differ("controls", f"{where} {quote(candidate.id)}: a control")
         for missing in sorted(judged.keys() - {each.id for each in record.candidates}):
-            if self._label(judged[missing]) is not None:
+            if self._label(record.id, missing, judged[missing]) is not None:
                 self.findings.differ(
                     KIND, f"{where} {quote(missing)}: labelled by {JUDGMENTS}, but not there"
                 )
 
-    def _fault(self, candidate: CandidateRecord, judged: Judged | None) -> str | None:
+    def _fault(self, query: str, candidate: CandidateRecord, judged: Judged | None) -> str | None:
         if judged is None:
             votes = candidate.yes + candidate.no
             return f"{votes} votes, none in {JUDGMENTS}" if votes else None
@@ -96,18 +97,20 @@ class LabelCheck:
         if (candidate.yes, candidate.no) != (yes, no):
             stated = f"{candidate.yes} yes, {candidate.no} no"
             return f"votes {stated}, in {JUDGMENTS} {yes} yes, {no} no"
-        label = self._label(judged)
+        label = self._label(query, candidate.id, judged)
         if candidate.label != label and not (label is None and self.facts.imported):
             return f"label {candidate.label}, by {JUDGMENTS} {label}"
         if candidate.rank != judged.rank:
             return f"rank {candidate.rank}, in {JUDGMENTS} {judged.rank}"
         return None
 
-    def _label(self, judged: Judged) -> int | None:
-        return decide_tally(judged.votes, judged.yes, self.facts.policy).value
+    def _label(self, query: str, candidate: str, judged: Judged) -> int | None:
+        return self.gold.label_of(query, candidate, votes=judged.votes, yes=judged.yes).value
 
     def _check_placement(self, query: str, judged: Mapping[str, Judged]) -> None:
-        labelled = sum(self._label(each) is not None for each in judged.values())
+        labels = [self._label(query, candidate, each) for candidate, each in judged.items()]
+        unvoted = self.gold.decided(query) - judged.keys()  # experts alone made these
+        labelled = len(labels) - labels.count(None) + len(unvoted)
         name, row = f"{PLACEMENTS}: query {quote(query)}", self.placements.get(query)
         if row is None:
             self.findings.differ(PLACEMENTS, f"{name} has judgments, but no line")

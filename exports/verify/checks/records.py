@@ -9,10 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.majority import Label
 from core.text.clean import normalise_question, pair_key
-from exports.layout.files import PLACEMENTS
+from exports.layout.files import GOLD, PLACEMENTS
 from exports.splits.splits import SPLITS
+from exports.verify.checks.gold import CheckedGold, check_gold
 from exports.verify.checks.pooled_ranks import pool_faults
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
@@ -27,6 +28,7 @@ class Records:
     """What is known of the queries; linear in them, never in their candidates' texts."""
 
     placements: Mapping[str, Mapping[str, Any]]
+    gold: CheckedGold
     split_of: dict[str, str] = field(default_factory=dict)
     text_of: dict[str, str] = field(default_factory=dict)
     positives_of: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -48,7 +50,8 @@ class Records:
 
 
 def check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
-    records = Records(_placements(folder, facts, findings))
+    placements = _placements(folder, facts, findings)
+    records = Records(placements, check_gold(folder, placements, facts, findings))
     for split in SPLITS:
         last = ""
         for where, record in _read(folder / f"{split}.jsonl", facts, findings):
@@ -92,7 +95,8 @@ def _placements(folder: Path, facts: Facts, findings: Findings) -> dict[str, dic
 
 
 def _read(path: Path, facts: Facts, findings: Findings) -> Iterator[tuple[str, QueryRecord]]:
-    for number, text, _ in read_lines(path, record_schema(facts.retrievers), findings):
+    schema = record_schema(facts.retrievers, sourced=facts.sourced)
+    for number, text, _ in read_lines(path, schema, findings):
         record = parse(text)
         where = f"{path.name}, line {number}"
         if line(record) != text:
@@ -118,8 +122,11 @@ def _check_record(
     records.text_of[record.id] = record.query
     positives = frozenset(each.id for each in record.candidates if each.label)
     records.positives_of[record.id] = positives
-    records.imported += sum(_decided(each, facts) is None for each in record.candidates)
+    derived = [_derived(record.id, each, records.gold, facts) for each in record.candidates]
+    records.imported += sum(label.source == "import" for label in derived)
     for fault in _faults(record, facts):
+        findings.differ(f"candidates of {split}", f"{where}: {name}: {fault}")
+    for fault in _label_faults(record, derived, records.gold, facts):
         findings.differ(f"candidates of {split}", f"{where}: {name}: {fault}")
     for fault in _placement_faults(record, split, facts, records.placements.get(record.id)):
         findings.differ(f"placements of {split}", f"{where}: {name}: {fault}")
@@ -140,8 +147,6 @@ def _faults(record: QueryRecord, facts: Facts) -> Iterator[str]:
     for candidate in record.candidates:
         if candidate.id != pair_key(candidate.question, candidate.answer)[:ID_LENGTH]:
             yield f"candidate {quote(candidate.id)}: not the id of its question and answer"
-        if fault := _label_fault(candidate, facts):
-            yield f"candidate {quote(candidate.id)}: {fault}"
 
 
 def _rise(candidates: Sequence[CandidateRecord]) -> bool:
@@ -149,18 +154,37 @@ def _rise(candidates: Sequence[CandidateRecord]) -> bool:
     return any(one < other for one, other in pairwise(scores))
 
 
-def _label_fault(candidate: CandidateRecord, facts: Facts) -> str | None:
-    yes, no = candidate.yes, candidate.no
-    decided = _decided(candidate, facts)
-    if decided is None:
-        return None if facts.imported else f"votes {yes} yes, {no} no make no label"
-    if candidate.label != decided:
-        return f"label {candidate.label}, the majority of {yes} yes, {no} no is {decided}"
+def _derived(query: str, candidate: CandidateRecord, gold: CheckedGold, facts: Facts) -> Label:
+    """Where votes and experts make none, that of an imported dataset is taken as it is."""
+    return gold.label_of(
+        query,
+        candidate.id,
+        votes=candidate.yes + candidate.no,
+        yes=candidate.yes,
+        imported=candidate.label if facts.imported else None,
+    )
+
+
+def _label_faults(
+    record: QueryRecord, derived: Sequence[Label], gold: CheckedGold, facts: Facts
+) -> Iterator[str]:
+    for candidate, label in zip(record.candidates, derived, strict=True):
+        if fault := _label_fault(candidate, label, facts):
+            yield f"candidate {quote(candidate.id)}: {fault}"
+    for missing in sorted(gold.decided(record.id) - {each.id for each in record.candidates}):
+        yield f"candidate {quote(missing)}: decided by {GOLD}, but not there"
+
+
+def _label_fault(candidate: CandidateRecord, label: Label, facts: Facts) -> str | None:
+    votes = f"{candidate.yes} yes, {candidate.no} no"
+    if label.value is None:
+        return f"votes {votes} make no label"
+    if candidate.label != label.value:
+        made = f"that of {GOLD}" if label.source == "expert" else f"the majority of {votes}"
+        return f"label {candidate.label}, {made} is {label.value}"
+    if facts.sourced and candidate.label_source != label.source:
+        return f"label_source {quote(candidate.label_source)}, it is {label.source}"
     return None
-
-
-def _decided(candidate: CandidateRecord, facts: Facts) -> int | None:
-    return decide_tally(candidate.yes + candidate.no, candidate.yes, facts.policy).value
 
 
 def _placement_faults(

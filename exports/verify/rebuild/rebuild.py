@@ -65,7 +65,7 @@ class Rebuild:
     def formats(self) -> None:
         inputs = {path for path in self.paths if path.startswith("instructions/")}
         link_all(self.folder, inputs | {*RECORDS, *OF_THE_ANNOTATORS} & self.paths, self.work)
-        write_formats(self.work, retrievers=self.facts.retrievers)
+        write_formats(self.work, retrievers=self.facts.retrievers, sourced=self.facts.sourced)
         write_runs(self.work)
         self._compare()
 

@@ -12,6 +12,7 @@ from annotation.access.roles import (
     GRANT,
     MANAGE_WORKERS,
     RUN,
+    SEE_VOTES,
     VIEW,
     WRITE_INSTRUCTIONS,
     may_enter,
@@ -21,8 +22,8 @@ from annotation.models import Campaign, Role
 from tests.worlds.small_campaign import Stage
 
 ALL = {
-    VIEW, RUN, FUND, MANAGE_WORKERS, WRITE_INSTRUCTIONS, ADJUDICATE, CHANGE_CONTROLS, GRANT,
-    DOWNLOAD, BUILD,
+    VIEW, SEE_VOTES, RUN, FUND, MANAGE_WORKERS, WRITE_INSTRUCTIONS, ADJUDICATE, CHANGE_CONTROLS,
+    GRANT, DOWNLOAD, BUILD,
 }  # fmt: skip
 MANAGER = ALL - {FUND, GRANT}
 
@@ -42,8 +43,8 @@ def may(user: User, campaign: Campaign) -> set[str]:
     [
         ("owner", ALL),
         ("manager", MANAGER),
-        ("adjudicator", {VIEW, DOWNLOAD, ADJUDICATE}),
-        ("viewer", {VIEW, DOWNLOAD}),
+        ("adjudicator", {VIEW, ADJUDICATE}),
+        ("viewer", {VIEW, SEE_VOTES, DOWNLOAD}),
         ("annotator", set()),
     ],
 )
@@ -68,7 +69,7 @@ def test_a_role_in_all_campaigns_holds_in_each(stage: Stage, other: Stage) -> No
 def test_two_roles_add_up(stage: Stage) -> None:
     user = of("viewer", None)
     Role.objects.create(user=user, campaign=stage.campaign, name="adjudicator")
-    assert may(user, stage.campaign) == {VIEW, DOWNLOAD, ADJUDICATE}
+    assert may(user, stage.campaign) == {VIEW, SEE_VOTES, DOWNLOAD, ADJUDICATE}
 
 
 def test_a_permission_of_ones_own_holds_in_every_campaign(stage: Stage) -> None:
@@ -80,7 +81,7 @@ def test_a_permission_of_ones_own_holds_in_every_campaign(stage: Stage) -> None:
 
 def test_staff_read_every_campaign_and_may_do_nothing_by_that(stage: Stage) -> None:
     user = User.objects.create_user("bob", is_staff=True)
-    assert may(user, stage.campaign) == {VIEW}
+    assert may(user, stage.campaign) == {VIEW, SEE_VOTES}
     assert list(visible_campaigns(user)) == [stage.campaign]
 
 

@@ -25,7 +25,11 @@ def campaign_at_work(name: str = "faq", *, hits: int = 1, workers: int = 1) -> C
             submit(hit, worker)
     triplet = campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(
-        triplet=triplet, expert="cleo", label=1, source=ExpertLabel.Source.ADJUDICATION
+        triplet=triplet,
+        expert="cleo",
+        label=1,
+        source=ExpertLabel.Source.ADJUDICATION,
+        adjudicated=True,
     )
     campaign.triplets.filter(pk=triplet.pk).update(
         status="labelled", label=1, votes=2, positive_votes=2

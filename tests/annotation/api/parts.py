@@ -19,10 +19,11 @@ WHO = {
     "annotation.change_role": {"owner", "root"},
 }
 OF_THE_DATABASE = {"staff", "root"}
+SEEING = OF_THE_CAMPAIGN - {"adjudicator"}  # what the crowd said of a triplet
 EXPERTS = {"owner", "manager", "adjudicator", "root"}
 RUNNERS = WHO["annotation.run_campaign"]
 OWNERS = WHO["annotation.change_role"]
-READERS = OF_THE_CAMPAIGN - {"staff"}  # staff reads campaigns, and downloads no releases
+READERS = SEEING - {"staff"}  # staff reads campaigns, and downloads no releases
 
 # Of no campaign; each permission can be given to an account, too.
 ELSEWHERE = {
@@ -65,29 +66,29 @@ OF_A_CAMPAIGN = {
     "": OF_THE_CAMPAIGN,
     "/policy": OF_THE_CAMPAIGN,
     "/cost-estimate": OF_THE_CAMPAIGN,
-    "/hits": OF_THE_CAMPAIGN,
-    "/hits/1": OF_THE_CAMPAIGN,
-    "/assignments": OF_THE_CAMPAIGN,
-    "/assignments/{assignment}": OF_THE_CAMPAIGN,
-    "/workers": OF_THE_CAMPAIGN,
-    "/workers/faq-worker-0": OF_THE_CAMPAIGN,
+    "/hits": SEEING,
+    "/hits/1": SEEING,
+    "/assignments": SEEING,
+    "/assignments/{assignment}": SEEING,
+    "/workers": SEEING,
+    "/workers/faq-worker-0": SEEING,
     "/triplets": OF_THE_CAMPAIGN,
     "/triplets/{triplet}": OF_THE_CAMPAIGN,
     "/triplets/{triplet}/votes": OF_THE_CAMPAIGN,
     "/labels": OF_THE_CAMPAIGN,
-    "/workers/faq-worker-0/exclusion-impact": OF_THE_CAMPAIGN,
-    "/workers/faq-worker-0/letters": OF_THE_CAMPAIGN,
-    "/worker-figures": OF_THE_CAMPAIGN,
-    "/workforce": OF_THE_CAMPAIGN,
+    "/workers/faq-worker-0/exclusion-impact": SEEING,
+    "/workers/faq-worker-0/letters": SEEING,
+    "/worker-figures": SEEING,
+    "/workforce": SEEING,
     "/reports": OF_THE_CAMPAIGN,
-    "/disagreements": OF_THE_CAMPAIGN,
+    "/disagreements": SEEING,
     "/snapshots": OF_THE_CAMPAIGN,
     "/charts": OF_THE_CAMPAIGN,
     "/charts/kappa": OF_THE_CAMPAIGN,
     "/controls": OF_THE_CAMPAIGN,
     "/controls/{control}": OF_THE_CAMPAIGN,
     "/control-rates": OF_THE_CAMPAIGN,
-    "/control-candidates": OF_THE_CAMPAIGN,
+    "/control-candidates": SEEING,
     "/instructions": OF_THE_CAMPAIGN,
     "/instructions/1": OF_THE_CAMPAIGN,
     "/dry-runs": RUNNERS,

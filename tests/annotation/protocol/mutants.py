@@ -265,6 +265,20 @@ MUTANTS = {
         ("no negative numbers", "max(0, max(wanted, default=0)", "max(-9, max(wanted, default=0)"),
     ),
     (
+        "annotation/protocol/labels/derivation.py",
+        "tests/annotation/protocol/labels/test_derivation.py",
+    ): (
+        ("measuring decides nothing", 'policy.adjudication == "decide" and yes != no', "yes != no"),
+        ("split experts decide nothing", "and yes != no:", "and (yes or no):"),
+        ("the experts' majority", "int(yes > no)", "int(yes >= 1)"),
+        ("votes before an import", "label.value is None and evidence", "evidence"),
+        (
+            "the crowd's own label",
+            'if source == "expert" else label',
+            "if label is None else label",
+        ),
+    ),
+    (
         "annotation/protocol/labels/agreement.py",
         "tests/annotation/protocol/labels/test_agreement.py",
     ): (

@@ -11,6 +11,7 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, connection, transaction
 
 from annotation.models import Campaign, Judgment, Triplet
+from annotation.pipeline.labelling.label import write_labels
 from core.errors import UserError
 from exports.building.options import Options
 from exports.building.queue import release_now
@@ -141,17 +142,13 @@ def test_a_query_that_comes_back_goes_where_it_was(campaign: Campaign) -> None:
     in_test = {"moon", "rain"} & set(_split(first, "test"))
     (query,) = in_test
     of_query = Triplet.objects.filter(campaign=campaign, candidate__query__key=query)
-    labelled = list(of_query.values_list("pk", "status", "label", "votes", "positive_votes"))
-    of_query.filter(candidate__rank=1).update(status="open", label=None, votes=0, positive_votes=0)
     judgments = list(Judgment.objects.filter(triplet__in=of_query, triplet__candidate__rank=1))
     Judgment.objects.filter(pk__in=[each.pk for each in judgments]).delete()
+    write_labels(campaign)
     second = built(campaign, partial=True).release
     assert query not in _split(second, "test")
     Judgment.objects.bulk_create(judgments)
-    for pk, status, label, votes, positive in labelled:
-        Triplet.objects.filter(pk=pk).update(
-            status=status, label=label, votes=votes, positive_votes=positive
-        )
+    write_labels(campaign)
     third = built(campaign).release
     assert _split(third, "test") == _split(first, "test")
 

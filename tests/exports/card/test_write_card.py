@@ -80,8 +80,9 @@ def test_the_card_takes_the_figures_as_they_are_computed(
 
 def test_a_dataset_labelled_elsewhere_gets_its_card_without_a_vote(tmp_path: Path) -> None:
     made, queries = random_extract(8, queries=60), []
+    unlike = {"yes": 0, "no": 0, "score": None, "label_source": "import"}
     for query in made.queries:
-        unvoted = [replace(each, yes=0, no=0, score=None) for each in query.candidates]
+        unvoted = [replace(each, **unlike) for each in query.candidates]
         queries.append(replace(query, candidates=unvoted))
     made.queries = queries
     made.judgments, made.assignments, made.controls, made.gold = [], [], [], []

@@ -88,9 +88,19 @@ def _candidate(triplet: Triplet) -> Row:
         "answer": candidate.pair.answer,
         "rank": candidate.rank,
         "score": candidate.score,
-        "label": label_of(triplet, votes),
+        "label": (label := label_of(triplet, votes)),
+        **_source(triplet, label, votes),
         "votes": {"yes": yes, "no": len(votes) - yes},
     }
+
+
+def _source(triplet: Triplet, label: int | None, votes: list[Judgment]) -> Row:
+    """Of no expert: these campaigns have none."""
+    if triplet.campaign.query_set.origin != "import" or label is None:
+        return {}
+    yes = sum(vote.value for vote in votes)
+    enough = len(votes) >= triplet.campaign.policy.annotators
+    return {"label_source": "majority" if enough and 2 * yes != len(votes) else "import"}
 
 
 def expected_judgments(campaign: Campaign) -> list[Row]:

@@ -342,6 +342,8 @@ def test_imported_labels_stand_without_votes_and_give_way_to_them(tmp_path: Path
     moon, rain = lines(tmp_path / "queries.jsonl")
     report = [(one["label"], one["votes"]["yes"], one["votes"]["no"]) for one in moon["candidates"]]
     assert report == [(0, 0, 0), (1, 2, 0), (0, 1, 0)]
+    sources = [one["label_source"] for one in moon["candidates"]]
+    assert sources == ["import", "majority", "import"]
     assert rain["candidates"][0]["score"] is None
     # Any number of candidates is complete there.
     assert [row["complete"] for row in lines(tmp_path / "counts.jsonl")] == [True, True]

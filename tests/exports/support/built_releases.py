@@ -42,5 +42,6 @@ def published_in(folder: Path) -> dict[str, str | None]:
 
 def sealed(folder: Path) -> None:
     """Write the manifest again: each file changed since has a right checksum."""
-    number = json.loads((folder / RELEASE).read_bytes())["number"]
-    (folder / MANIFEST).write_bytes(document(manifest(folder, campaign="demo", number=number)))
+    release = json.loads((folder / RELEASE).read_bytes())
+    known = {"number": release["number"], "version": release["format_version"]}
+    (folder / MANIFEST).write_bytes(document(manifest(folder, campaign="demo", **known)))

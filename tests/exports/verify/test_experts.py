@@ -28,7 +28,8 @@ def say(campaign: Campaign, labels: Iterable[tuple[tuple[str, int], str, int, st
         triplet = Triplet.objects.get(
             campaign=campaign, candidate__query__key=key, candidate__rank=rank
         )
-        ExpertLabel.objects.create(triplet=triplet, expert=expert, label=label, source=source)
+        given = {"label": label, "source": source, "adjudicated": source == "adjudication"}
+        ExpertLabel.objects.create(triplet=triplet, expert=expert, **given)
 
 
 def campaign_figures(campaign: Campaign, out: Path) -> dict[str, Any]:

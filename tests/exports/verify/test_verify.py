@@ -95,7 +95,8 @@ def imported(extract: Extract) -> Extract:
         replace(
             query,
             candidates=[
-                replace(each, yes=0, no=0, score=None) for each in query.candidates[: 2 + n % 4]
+                replace(each, yes=0, no=0, score=None, label_source="import")
+                for each in query.candidates[: 2 + n % 4]
             ],
         )
         for n, query in enumerate(extract.queries)

@@ -97,6 +97,7 @@ def test_on_the_emulator_with_simulated_workers(
     judge_the_rest(owner, stack)
     owner.look("overview-decided")
     votes = ask_an_expert(owner, new_page(), "life", pile="Disagreements")
+    owner.sees("1 expert label")
     assert re.fullmatch(r"[1-9]\d* Yes, [1-9]\d* No", votes)
     owner.tab("Controls")
     question = owner.confirm_a_control()

@@ -38,7 +38,11 @@ def test_a_name_and_a_password_give_a_token_that_signs_in(ada: User) -> None:
         {
             "campaign": "faq",
             "role": "viewer",
-            "permissions": ["annotation.view_campaign", "exports.download_release"],
+            "permissions": [
+                "annotation.view_campaign",
+                "annotation.view_judgment",
+                "exports.download_release",
+            ],
         }
     ]
 

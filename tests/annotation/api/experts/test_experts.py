@@ -65,7 +65,8 @@ def test_what_another_expert_said_is_told_after_one_s_own_label_alone(
     lists = [f"campaigns/faq/expert-labels{of}" for of in ("", f"?triplet={cleos.triplet_id}")]
     assert [dan.get(one).json()["results"] for one in lists] == [[], []]
     assert is_problem(dan.get(row), 404)
-    sent = {"triplet": cleos.triplet_id, "label": 0, "pile": "sample"}
+    Triplet.objects.update(status="unresolved", label=None)
+    sent = {"triplet": cleos.triplet_id, "label": 0, "pile": "unresolved"}
     assert dan.post("campaigns/faq/expert-labels", sent).status_code == 201
     report = [{one["expert"] for one in dan.get(path).json()["results"]} for path in lists]
     assert report == [{"cleo", "dan"}] * 2

@@ -116,7 +116,7 @@ def test_a_row_of_another_campaign_is_not_changed(other: Campaign, reader: Progr
 
 
 def test_nobody_labels_a_triplet_under_another_name(other: Campaign, reader: Program) -> None:
-    sent = {"triplet": triplet_of(other), "label": 0, "pile": "sample"}
+    sent = {"triplet": triplet_of(other), "label": 0, "pile": "reported"}
     assert is_problem(reader.post("campaigns/faq/expert-labels", sent), 404)
     assert ExpertLabel.objects.get(triplet__campaign=other).expert == "cleo"
 

@@ -44,7 +44,7 @@ def real(world: World) -> Sent:
         "worker": world.work.worker.worker_id,
         "assignment": world.work.crowd_id,
         "triplet": world.ids["triplets"],
-        "pile": "sample",
+        "pile": "unresolved",
         "source": world.campaign.name,
         "triplets": 3,
         "first": 1,
@@ -59,9 +59,8 @@ def elsewhere(world: World) -> Sent:
     return {"query": found.query.text, "question": found.pair.question, "label": 1}
 
 
-def drawn(world: World) -> int:
-    """Of the sample it takes no other."""
-    triplet = Pile(world.campaign, What.SAMPLE, expert="root", worker_id=None).next([])
+def unresolved(world: World) -> int:
+    triplet = Pile(world.campaign, What.UNRESOLVED, expert="root", worker_id=None).next([])
     assert triplet
     return triplet.pk
 
@@ -79,7 +78,7 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_reject": lambda world: {"assignment": world.waiting.crowd_id},
     "campaign_publish": lambda _: {"first": 2},
     "webhook_create": lambda _: {"url": "https://example.org/another"},
-    "expert_label_create": lambda world: {"triplet": drawn(world)},
+    "expert_label_create": lambda world: {"triplet": unresolved(world)},
     "expert_label_import": lambda world: {"labels": [elsewhere(world)]},
 }
 # Of the campaign that has begun: it has HITs to publish, an open one, and work to be decided on.

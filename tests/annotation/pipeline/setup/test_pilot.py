@@ -284,7 +284,7 @@ def test_experts_decide_by_a_majority_and_before_they_saw_the_votes(
     say(second, "dan", 0)
     for expert, label in (("bob", 1), ("cleo", 0)):
         say(third, expert, label)
-    say(fourth, "bob", 1, source="adjudication")  # chosen for being hard
+    say(fourth, "bob", 1, source="adjudication", adjudicated=True)  # chosen for being hard
     say(last, "bob", 0)
     found = pilot_report(pilot)
     assert found.gold == 3

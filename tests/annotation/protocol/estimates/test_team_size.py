@@ -16,6 +16,11 @@ THIRD = "Ties need a third person; the team has 2."
         (1, {}, "Two judgments per item need 2 people; the team has 1."),
         (2, {}, THIRD),
         (2, {"tie_mode": "repack"}, THIRD),
+        (
+            2,
+            {"adjudication": "decide"},
+            "Ties need a third person or an expert's decision; the team has 2.",
+        ),
         (2, {"max_votes": 2}, None),  # a tie of two is unresolved
         (3, {}, None),
         (2, {"annotators": 3}, "Three judgments per item need 3 people; the team has 2."),

@@ -11,7 +11,8 @@ from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
 
 PAPER = Policy()
-YES, NO, UNRESOLVED = Label(1, "labelled", 0), Label(0, "labelled", 0), Label(None, "unresolved", 0)
+YES, NO = (Label(value, "labelled", 0, "majority") for value in (1, 0))
+UNRESOLVED = Label(None, "unresolved", 0)
 
 
 def still_open(wanted: int) -> Label:
@@ -108,7 +109,7 @@ def by_counting(votes: list[int], policy: Policy) -> Label:
     if len(votes) < policy.annotators:
         return still_open(policy.annotators - len(votes))
     if counted[0][1] * 2 > len(votes):
-        return Label(counted[0][0], "labelled", 0)
+        return YES if counted[0][0] else NO
     return still_open(1) if len(votes) < policy.max_votes else UNRESOLVED
 
 

@@ -31,6 +31,7 @@ def test_the_defaults_are_the_papers_values() -> None:
         "annotators": 2,
         "tie_mode": "extend",
         "max_votes": 5,
+        "adjudication": "measure",
         "on_failed_control": "reject",
         "max_failure_rate": 0.10,
         "min_assignments": 10,
@@ -214,11 +215,12 @@ def test_other_splits_are_refused(splits: tuple[Any, Any, Any], fault: str) -> N
 def test_the_digest_is_the_sha256_of_sorted_json_without_spaces() -> None:
     canonical = json.dumps(Policy().to_dict(), sort_keys=True, separators=(",", ":"))
     assert Policy().digest() == hashlib.sha256(canonical.encode()).hexdigest()
-    assert canonical.startswith('{"annotators":2,"assignment_minutes":30,')
+    assert canonical.startswith('{"adjudication":"measure","annotators":2,')
 
 
 def test_the_digest_tells_policies_apart_and_only_those() -> None:
     others = {"tie_mode": "repack", "on_failed_control": "pay_and_discard", "exclude_by": "block"}
+    others["adjudication"] = "decide"
     digests = {Policy().digest(), Policy.from_dict({}).digest()}
     assert len(digests) == 1
     for each in fields(Policy):

@@ -117,14 +117,18 @@ def test_texts_experts_reports_and_hits_are_shown(campaign: Campaign) -> None:
 
 
 def test_who_may_be_asked_for_a_blind_label_sees_no_votes_at_first(campaign: Campaign) -> None:
-    """They are folded away for adjudicators, until they have said what they think."""
+    """They are folded away for who adjudicates, until they have said what they think."""
     tea = triplet_of(campaign, "tea", 2)
-    ExpertLabel.objects.create(triplet=tea, expert="cleo", label=1, source="adjudication")
-    client = plays("adjudicator", campaign, "dan")
+    ExpertLabel.objects.create(
+        triplet=tea, expert="cleo", label=1, source="adjudication", adjudicated=True
+    )
+    client = plays("manager", campaign, "dan")
     page = client.get(address(tea)).content.decode()
     assert SAID in page
     assert f"/campaigns/demo/adjudicate?what=unresolved&amp;triplet={tea.pk}" in page
-    ExpertLabel.objects.create(triplet=tea, expert="dan", label=1, source="adjudication")
+    ExpertLabel.objects.create(
+        triplet=tea, expert="dan", label=1, source="adjudication", adjudicated=True
+    )
     assert SAID not in client.get(address(tea)).content.decode()
     assert SAID not in plays("viewer", campaign).get(address(tea)).content.decode()
 
@@ -136,7 +140,7 @@ def test_who_may_be_asked_for_a_blind_label_sees_no_votes_at_first(campaign: Cam
 def test_the_way_to_the_experts_page_leads_to_the_pile_that_has_it(
     campaign: Campaign, query: str, rank: int, pile: str | None
 ) -> None:
-    page = plays("adjudicator", campaign).get(address(triplet_of(campaign, query, rank)))
+    page = plays("manager", campaign).get(address(triplet_of(campaign, query, rank)))
     assert page.context["pile"] == pile
 
 

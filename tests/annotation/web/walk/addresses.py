@@ -42,6 +42,19 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("view", 200), NO, """
         admin/log/
+        admin/jobs/<int:pk>
+        admin/campaigns/
+        admin/campaigns/<slug:name>/
+        admin/campaigns/<slug:name>/live
+        admin/campaigns/<slug:name>/charts/<slug:key>.csv
+        admin/campaigns/<slug:name>/review/
+        admin/campaigns/<slug:name>/triplets/<int:pk>
+        admin/campaigns/<slug:name>/controls/
+        admin/controls/
+        admin/controls/<int:pk>
+        admin/pilots/
+    """),
+    (site("see votes", 200), NO, """
         admin/campaigns/<slug:name>/log/
         admin/campaigns/<slug:name>/workers/
         admin/campaigns/<slug:name>/workers/times.csv
@@ -49,21 +62,10 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/workers/<int:pk>
         admin/campaigns/<slug:name>/workers/<int:pk>/exclusion-impact
         admin/campaigns/<slug:name>/workers/<int:pk>/controls.csv
-        admin/jobs/<int:pk>
-        admin/campaigns/
-        admin/campaigns/<slug:name>/
-        admin/campaigns/<slug:name>/live
-        admin/campaigns/<slug:name>/charts/<slug:key>.csv
-        admin/campaigns/<slug:name>/review/
         admin/campaigns/<slug:name>/triplets/
-        admin/campaigns/<slug:name>/triplets/<int:pk>
         admin/campaigns/<slug:name>/hits/
         admin/campaigns/<slug:name>/hits/<int:pk>
         admin/campaigns/<slug:name>/assignments/
-        admin/campaigns/<slug:name>/controls/
-        admin/controls/
-        admin/controls/<int:pk>
-        admin/pilots/
     """),
     (site("staff", 200), NO, """
         admin/lockouts/

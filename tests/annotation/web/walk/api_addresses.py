@@ -9,6 +9,8 @@ def api(who: str, gets: int) -> Rule:
     return Rule(who, gets, stranger=401)
 
 
+UNLABELLED = Rule("view", 200, stranger=401, blind=404)
+
 # fmt: off
 OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("staff", 200), api("staff", 405), """
@@ -69,29 +71,33 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>
         api/v1/campaigns/<slug:name>/policy
         api/v1/campaigns/<slug:name>/cost-estimate
-        api/v1/campaigns/<slug:name>/hits
-        api/v1/campaigns/<slug:name>/hits/<int:number>
-        api/v1/campaigns/<slug:name>/assignments
-        api/v1/campaigns/<slug:name>/workers
-        api/v1/campaigns/<slug:name>/workers/<str:worker>
         api/v1/campaigns/<slug:name>/triplets
-        api/v1/campaigns/<slug:name>/triplets/<int:pk>
-        api/v1/campaigns/<slug:name>/triplets/<int:pk>/votes
         api/v1/campaigns/<slug:name>/labels
-        api/v1/campaigns/<slug:name>/worker-figures
-        api/v1/campaigns/<slug:name>/workforce
         api/v1/campaigns/<slug:name>/reports
-        api/v1/campaigns/<slug:name>/disagreements
         api/v1/campaigns/<slug:name>/snapshots
         api/v1/campaigns/<slug:name>/charts
         api/v1/campaigns/<slug:name>/charts/<slug:key>
         api/v1/campaigns/<slug:name>/controls
         api/v1/campaigns/<slug:name>/control-rates
+        api/v1/controls/<int:pk>
+        api/v1/releases
+    """),
+    (api("see votes", 200), api("view", 405), """
+        api/v1/campaigns/<slug:name>/hits
+        api/v1/campaigns/<slug:name>/hits/<int:number>
+        api/v1/campaigns/<slug:name>/assignments
+        api/v1/campaigns/<slug:name>/workers
+        api/v1/campaigns/<slug:name>/workers/<str:worker>
+        api/v1/campaigns/<slug:name>/worker-figures
+        api/v1/campaigns/<slug:name>/workforce
+        api/v1/campaigns/<slug:name>/disagreements
         api/v1/campaigns/<slug:name>/control-candidates
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
-        api/v1/controls/<int:pk>
-        api/v1/releases
+    """),
+    (UNLABELLED, api("view", 405), """
+        api/v1/campaigns/<slug:name>/triplets/<int:pk>
+        api/v1/campaigns/<slug:name>/triplets/<int:pk>/votes
     """),
     (api("view", 404), api("view", 405), """
         api/v1/campaigns/<slug:name>/controls/<int:pk>
@@ -163,7 +169,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/operations/give-role
         api/v1/campaigns/<slug:name>/operations/take-role
     """),
-    (api("view", 404), api("view", 405), """
+    (api("see votes", 404), api("view", 405), """
         api/v1/campaigns/<slug:name>/assignments/<int:pk>
     """),
     (api("adjudicate", 200), api("adjudicate", 400), """

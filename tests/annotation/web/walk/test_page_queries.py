@@ -52,7 +52,7 @@ def of_the_world(world: World) -> Iterator[str]:
         f"/admin/database/pairs/{ids['pairs']}", "/admin/database/models/faq",
         f"/admin/controls/{ids['pool controls']}",
         f"/admin/jobs/{ids['jobs']}", f"{own}/dry-run",
-        "/campaigns/faq/adjudicate?what=unresolved", "/campaigns/faq/adjudicate?what=sample",
+        "/campaigns/faq/adjudicate?what=unresolved", "/campaigns/faq/adjudicate?what=reported",
         f"/campaigns/faq/releases/builds/{ids['builds']}", "/campaigns/faq/releases/1",
         "/api/v1/sources/faq", f"/api/v1/indexes/{ids['indexes']}", "/api/v1/pairs?source=faq",
         f"/api/v1/pairs/{ids['pairs']}", "/api/v1/models/faq",

@@ -35,7 +35,8 @@ WHO: Mapping[str, frozenset[str]] = {
     "signed in": frozenset(PEOPLE) - {"nobody"},
     "members": frozenset({"annotator"}),
     "view": frozenset({*ROLES, "staff", "root"}),
-    "download": frozenset({*ROLES, "root"}),
+    "see votes": frozenset({"viewer", "manager", "owner", "staff", "root"}),
+    "download": frozenset({"viewer", "manager", "owner", "root"}),
     "adjudicate": frozenset({"adjudicator", "manager", "owner", "root"}),
     "manage": frozenset({"manager", "owner", "root"}),
     "own": frozenset({"owner", "root"}),
@@ -55,8 +56,12 @@ class Rule:
     # What the others get, and who has not signed in.
     refused: int = 403
     stranger: int = 302
+    # What an adjudicator gets before a label of their own, where that is another thing.
+    blind: int | None = None
 
     def __call__(self, person: str) -> int:
+        if person == "adjudicator" and self.blind:
+            return self.blind
         if person in WHO[self.who]:
             return self.gets
         return self.stranger if person == "nobody" else self.refused

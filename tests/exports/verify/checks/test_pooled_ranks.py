@@ -18,7 +18,7 @@ from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.policy import Policy
 from exports.building.options import Options
 from exports.extract.extract import extract
-from exports.extract.facts import _plan
+from exports.extract.facts import plan
 from exports.layout.files import CAMPAIGN, CARD, MANIFEST, QUERIES, RELEASE, STATS
 from exports.layout.manifest import manifest
 from exports.splits.splits import SPLITS
@@ -186,7 +186,10 @@ def test_retrievers_that_no_release_names_are_refused(release: Path, retrievers:
 def test_a_format_that_does_not_fit_the_retrievers_is_named(release: Path) -> None:
     change_object(release / CAMPAIGN, lambda facts: facts["queries"].pop("retrievers"))
     sealed(release)
-    assert f"format_version is not that of the retrievers that {CAMPAIGN} names" in found(release)
+    assert (
+        f"format_version is not that of the retrievers and policy that {CAMPAIGN} names"
+        in found(release)
+    )
 
 
 @pytest.mark.django_db
@@ -228,7 +231,7 @@ def test_who_found_a_candidate_is_imported_with_it(whole: Path) -> None:
     rows = Candidate.objects.values_list("query__key", "rank", "found_by")
     assert {(query, rank): by for query, rank, by in rows} == wanted
     assert made.query_set.pool == ("dense", "bm25")
-    assert _plan(made)["queries"] == {
+    assert plan(made)["queries"] == {
         "origin": "import",
         "duplicates_dropped": 0,
         "total": len({query for query, _ in wanted}),

@@ -1,0 +1,41 @@
+"""What a triplet's label follows from: experts who adjudicated it, votes, or an imported label.
+
+1. Where the policy lets adjudication decide, the strict majority of the experts who adjudicated
+   the triplet is its label, whatever the votes say. Experts who are evenly split decide nothing.
+2. Else the strict majority of the valid votes is.
+3. Else a label that came with the dataset stands.
+
+Labels that experts imported, or gave blind to the random sample, measure and never decide.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from annotation.protocol.labels.majority import Label, LabelSource, decide_tally
+from annotation.protocol.policy.policy import Policy
+
+
+class Evidence(NamedTuple):
+    votes: int  # valid ones
+    positive: int
+    imported: int | None = None
+    experts_yes: int = 0  # of those who adjudicated it
+    experts_no: int = 0
+
+
+def derive_label(evidence: Evidence, policy: Policy) -> Label:
+    yes, no = evidence.experts_yes, evidence.experts_no
+    if policy.adjudication == "decide" and yes != no:
+        return Label(int(yes > no), "labelled", 0, "expert")
+    label = decide_tally(evidence.votes, evidence.positive, policy)
+    if label.value is None and evidence.imported is not None:
+        return Label(evidence.imported, "labelled", 0, "import")
+    return label
+
+
+def label_before_experts(
+    label: int | None, source: LabelSource | str | None, votes: int, positive: int, policy: Policy
+) -> int | None:
+    """What the label error is about: where an expert decided, the label that the votes make."""
+    return decide_tally(votes, positive, policy).value if source == "expert" else label

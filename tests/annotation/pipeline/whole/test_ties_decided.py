@@ -1,0 +1,133 @@
+"""Two annotators disagree, nobody else may vote, and the owner decides."""
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from annotation.analytics.campaign.completion import is_complete
+from annotation.analytics.campaign.status import blockers
+from annotation.crowd.inhouse.models import PostedHit
+from annotation.models import Event, Judgment, Role
+from annotation.pipeline.publishing.takers import stranded
+from annotation.pipeline.publishing.top_up import missing_votes
+from exports.building.export import export
+from exports.building.options import Options
+from exports.verify.verify import verify
+from tests.annotation.pipeline.whole.own_crowd import Team, own_team
+from tests.annotation.support.experts import shown
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
+TIES = 5
+
+
+def on_bread(query: str, _: int) -> int:
+    return int(query == "bread")
+
+
+def tied(folder: Path, **policy: object) -> Team:
+    """Five triplets of bread have a vote each way; of all others the label is No."""
+    team = own_team(folder, **policy)
+    team.publish()
+    team.work("ada")
+    team.work("bob", on_bread)
+    team.advance()
+    return team
+
+
+def owner(team: Team, role: str = "owner") -> Client:
+    """Of the campaign, and not of the staff."""
+    user = User.objects.create_user("olga")
+    Role.objects.create(user=user, campaign=team.campaign, name=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def review(team: Team, client: Client) -> str:
+    return client.get(reverse("campaign-review", args=[team.campaign])).content.decode()
+
+
+def decide_all(team: Team, client: Client, label: int = 1) -> int:
+    address = f"/campaigns/{team.campaign}/adjudicate?what=tie"
+    decided = 0
+    while (triplet := shown(client.get(address))) is not None:
+        sent = {"triplet": triplet.pk, "label": label}
+        assert client.post(address, sent).status_code == 303
+        decided += 1
+    return decided
+
+
+def test_the_campaign_is_complete_when_the_owner_has_decided_its_ties(tmp_path: Path) -> None:
+    team = tied(tmp_path)
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.reason.endswith("invite one more person, or let an owner decide 5 ties")
+    assert (blocker.operation, blocker.alternative) == ("invite", "ties")
+    cast = list(Judgment.objects.order_by("pk").values())
+    assert decide_all(team, owner(team)) == TIES
+    assert list(Judgment.objects.order_by("pk").values()) == cast
+    assert is_complete(team.campaign)
+    # The assignments that were asked for stay open: nobody has to take them.
+    assert PostedHit.objects.filter(open_assignments__gt=0).exists()
+    assert blockers(team.campaign, clock=team.clock.now) == []
+    assert stranded(team.campaign, team.clock.now()).assignments == 0
+    plan = missing_votes(team.campaign)
+    assert (plan.extensions, plan.repacked) == ([], [])
+    done = team.advance()
+    assert (done.open, done.assignments_requested, done.finished) == (0, 0, True)
+    assert Event.objects.filter(type=Event.Type.COMPLETE).count() == 1
+
+
+def test_a_vote_that_comes_after_the_decision_counts_and_changes_no_label(tmp_path: Path) -> None:
+    team = tied(tmp_path)
+    decide_all(team, owner(team), label=1)
+    assert team.work("eve")
+    assert team.advance().open == 0
+    bread = team.campaign.triplets.filter(candidate__query__key="bread")
+    rows = bread.values_list("label", "label_source", "votes", "positive_votes")
+    assert set(rows) == {(1, "expert", 3, 1)}
+
+
+def test_ties_that_somebody_judges_now_are_not_shown(tmp_path: Path) -> None:
+    team = tied(tmp_path)
+    client = owner(team)
+    work = team.take("eve")
+    assert work
+    assert decide_all(team, client) == TIES - 1
+    team.submit(work)
+    assert decide_all(team, client) == 0  # it is not reviewed yet
+    team.advance()
+    assert team.campaign.triplets.filter(label_source="expert").count() == TIES - 1
+
+
+@pytest.mark.parametrize("role", ["manager", "adjudicator"])
+def test_managers_and_adjudicators_decide_ties_too(tmp_path: Path, role: str) -> None:
+    team = tied(tmp_path)
+    assert decide_all(team, owner(team, role)) == TIES
+
+
+def test_where_experts_measure_nobody_decides_a_tie(tmp_path: Path) -> None:
+    team = tied(tmp_path, adjudication="measure")
+    client = owner(team)
+    page = client.get(f"/campaigns/{team.campaign}/adjudicate?what=tie")
+    assert (page.status_code, "lets no expert decide" in page.content.decode()) == (404, True)
+    assert "Decide ties" not in review(team, client)
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.alternative == "review"
+
+
+def test_the_review_page_leads_an_owner_to_the_ties(tmp_path: Path) -> None:
+    team = tied(tmp_path)
+    link = f'href="/campaigns/{team.campaign}/adjudicate?what=tie">Decide ties'
+    assert link in review(team, owner(team))
+
+
+def test_its_release_tells_what_the_owner_decided_and_verifies(tmp_path: Path) -> None:
+    team = tied(tmp_path)
+    decide_all(team, owner(team))
+    team.advance()
+    export(team.campaign, tmp_path / "release", options=Options(split="random"))
+    assert verify(tmp_path / "release").differences == []
+    assert "decided 5 labels" in (tmp_path / "release" / "README.md").read_text()

@@ -1,0 +1,49 @@
+"""What makes a triplet's label: experts, votes, an import; each case by hand."""
+
+import pytest
+
+from annotation.protocol.labels.derivation import Evidence, derive_label, label_before_experts
+from annotation.protocol.policy.policy import Policy
+
+DECIDE, MEASURE = Policy(adjudication="decide"), Policy()
+
+
+@pytest.mark.parametrize(
+    ("evidence", "decided", "measured"),
+    [
+        (Evidence(2, 2), (1, "majority"), (1, "majority")),
+        (Evidence(2, 2, None, 0, 1), (0, "expert"), (1, "majority")),
+        (Evidence(2, 1, None, 1, 0), (1, "expert"), (None, None)),
+        (Evidence(6, 3, None, 0, 2), (0, "expert"), (None, None)),
+        (Evidence(0, 0, None, 1, 0), (1, "expert"), (None, None)),
+        (Evidence(3, 1, None, 2, 1), (1, "expert"), (0, "majority")),
+        (Evidence(3, 2, None, 1, 2), (0, "expert"), (1, "majority")),
+        (Evidence(3, 1, None, 1, 1), (0, "majority"), (0, "majority")),
+        (Evidence(2, 1, None, 1, 1), (None, None), (None, None)),
+        (Evidence(0, 0, 1), (1, "import"), (1, "import")),
+        (Evidence(0, 0, 1, 0, 1), (0, "expert"), (1, "import")),
+        (Evidence(2, 0, 1), (0, "majority"), (0, "majority")),
+    ],
+)
+def test_adjudication_decides_before_votes_and_votes_before_an_import(
+    evidence: Evidence, decided: tuple[object, object], measured: tuple[object, object]
+) -> None:
+    for policy, expected in ((DECIDE, decided), (MEASURE, measured)):
+        label = derive_label(evidence, policy)
+        assert (label.value, label.source) == expected
+        assert (label.status == "labelled") == (expected[0] is not None)
+
+
+def test_what_experts_decided_wants_no_more_votes() -> None:
+    assert derive_label(Evidence(2, 1, None, 1, 0), DECIDE).wanted == 0
+    assert derive_label(Evidence(2, 1, None, 1, 1), DECIDE).wanted == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "votes", "positive", "expected"),
+    [("majority", 2, 2, 1), ("import", 0, 0, 1), ("expert", 3, 1, 0), ("expert", 2, 1, None)],
+)
+def test_the_label_error_is_about_the_label_that_an_expert_overruled(
+    source: str, votes: int, positive: int, expected: int | None
+) -> None:
+    assert label_before_experts(1, source, votes, positive, DECIDE) == expected
