@@ -11,7 +11,8 @@ Value = float | int | None
 class Series:
     name: str
     values: Sequence[Value]  # one a label; None: nothing is known there
-    dashed: bool = False
+    # Two series, one after the other, are the ends of an interval: drawn as a band.
+    band: Literal["", "from", "to"] = ""
     muted: bool = False  # what the others stand before
 
 
@@ -19,14 +20,15 @@ class Series:
 class Chart:
     key: str  # in its address and its elements' ids
     title: str
-    kind: Literal["line", "bar", "stack"]
+    kind: Literal["time", "line", "bar", "stack"]
     axis: str  # what the labels are
     labels: Sequence[str]
     series: Sequence[Series]
     unit: str = ""
     note: str = ""  # how to read it
     least: float | None = None  # of the axis; None: from zero on
-    most: float | None = None
+    # Where the labels are on the axis of a line, to scale; of times, milliseconds.
+    places: Sequence[float] = ()
 
     @property
     def data(self) -> dict[str, object]:

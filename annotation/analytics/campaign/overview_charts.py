@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.models import Campaign, Snapshot
@@ -11,7 +11,7 @@ from annotation.protocol.estimates.cost import is_free
 
 POINTS = 60  # in time
 NEAR_ONE = 0.5
-LEVEL = "The dashed lines bound the 95% interval"
+LEVEL = "The band is the 95% interval"
 
 Figures = dict[str, Any]
 
@@ -51,16 +51,11 @@ _FAILURES = f"The share of reviewed assignments that missed a control. {LEVEL} o
 
 
 def _estimate(history: Sequence[Snapshot], key: str, title: str, note: str) -> Chart:
-    ends = {"value": title, "low": "Low end", "high": "High end"}
-    lines = [
-        Series(
-            name,
-            [one.figures[key][end] for one in history],
-            dashed=end != "value",
-            muted=end != "value",
-        )
-        for end, name in ends.items()
-    ]
+    def line(end: str, name: str, band: Literal["", "from", "to"] = "") -> Series:
+        return Series(name, [one.figures[key][end] for one in history], band)
+
+    interval = line("low", "Interval from", "from"), line("high", "Interval to", "to")
+    lines = [line("value", title), *interval]
     chart = _in_time(history, key.replace("_", "-"), title, lines, note=note)
     return replace(chart, least=_floor(chart))
 
@@ -124,9 +119,10 @@ def _in_time(
     return Chart(
         key=key,
         title=title,
-        kind="line",
+        kind="time",
         axis="time (UTC)",
         labels=[f"{one.at:%Y-%m-%d %H:%M:%S}" for one in history],
+        places=[round(one.at.timestamp() * 1000) for one in history],
         series=lines,
         unit=unit,
         note=note,

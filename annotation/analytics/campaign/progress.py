@@ -1,12 +1,16 @@
-"""Where a campaign stands: read-only counts."""
+"""Where a campaign stands: read-only counts.
+
+From `candidates` to `labelled` and `unresolved` they count triplets, each stage a part of the one
+before: candidates, triplets (which are packed), triplets_published, judged (with a valid vote).
+"""
 
 from django.db.models import Count, Q, Sum
 
-from annotation.analytics.campaign.status import blockers, campaign_status
+from annotation.analytics.campaign.status import blockers, campaign_status, labelled_of
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.qualification_url import qualification_test_url
-from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage
+from annotation.models import Assignment, Campaign, Exclusion, HitItem, OutboxMessage
 from annotation.pipeline.labelling.votes import compared_judgments, first_pairs, valid_judgments
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
@@ -18,16 +22,17 @@ from retrieval.models import Candidate
 
 def progress(campaign: Campaign) -> dict[str, object]:
     """The campaign stage by stage; every count is derived from the stored record."""
+    counts = question_counts(campaign) | _triplets(campaign)
     return {
         "campaign": campaign.name,
         "status": campaign_status(campaign),  # reads the state again
         "state": campaign.state,
+        "progress": labelled_of(counts["labelled"], counts["triplets"]),
         "crowd": campaign.endpoint or "not published yet",
         **_study_of(campaign),
-        **question_counts(campaign),
+        **counts,
         **hit_counts(campaign),
         **assignment_counts(campaign),
-        **_triplets(campaign),
         **_votes(campaign),
         **_experts(campaign),
         **trouble_counts(campaign),
@@ -43,7 +48,7 @@ def _study_of(campaign: Campaign) -> dict[str, object]:
     return {"study_of": studied.name} if studied else {}
 
 
-def question_counts(campaign: Campaign) -> dict[str, object]:
+def question_counts(campaign: Campaign) -> dict[str, int]:
     candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
     return {
         "queries": campaign.query_set.queries.count(),
@@ -59,20 +64,28 @@ def trouble_counts(campaign: Campaign) -> dict[str, object]:
     }
 
 
-def _triplets(campaign: Campaign) -> dict[str, object]:
-    return campaign.triplets.aggregate(
+def triplets_published(campaign: Campaign) -> int:
+    """Each is on one HIT of the first round."""
+    published = campaign.hits.filter(repack=False, crowd_id__isnull=False)
+    return HitItem.objects.filter(hit__in=published, triplet__isnull=False).count()
+
+
+def _triplets(campaign: Campaign) -> dict[str, int]:
+    counts = campaign.triplets.aggregate(
         triplets=Count("pk"),
+        judged=Count("pk", filter=Q(votes__gt=0)),
         labelled=Count("pk", filter=Q(status="labelled")),
         open=Count("pk", filter=Q(status="open")),
         unresolved=Count("pk", filter=Q(status="unresolved")),
         positive=Count("pk", filter=Q(label=1)),
     )
+    return {**counts, "triplets_published": triplets_published(campaign)}
 
 
 def hit_counts(campaign: Campaign) -> dict[str, object]:
     return campaign.hits.aggregate(
         hits=Count("pk"),
-        published=Count("crowd_id"),
+        hits_published=Count("crowd_id"),
         max_assignments=Sum("max_assignments", default=0),
     )
 

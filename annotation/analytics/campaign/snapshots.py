@@ -5,8 +5,8 @@ They are taken at the end of each pass, and by a page where the campaign is smal
 
     hits_by_state           {state: HITs in it}, each HIT in one alone: see
                             `annotation.analytics.quality.hit_states`
-    stages                  sampled, retrieved, packed, published, submitted, reviewed, labelled:
-                            each with `done`, `of`, and what comes in an hour, `rate`
+    rates                   of hits_published, submitted, reviewed and labelled: what comes in an
+                            hour; or null
     eta                     hours until no triplet is open, with `least` and `most`; or null, as
                             where nobody is left for some of the work
     reviewed                assignments of which is known whether they passed their controls
@@ -24,18 +24,20 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
     rejection_reasons       {why an assignment was rejected, or is paid and discarded: how many}
+    began, ended            the first publication and the last submission; or null
     seconds                 that counting took
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from time import monotonic
 from typing import Any, NamedTuple
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
 
 from annotation.analytics.campaign.progress import (
@@ -43,21 +45,27 @@ from annotation.analytics.campaign.progress import (
     hit_counts,
     money,
     question_counts,
+    triplets_published,
     trouble_counts,
     vote_counts,
 )
-from annotation.analytics.campaign.status import blockers, campaign_status, shortage
+from annotation.analytics.campaign.status import (
+    blockers,
+    campaign_status,
+    labelled_of,
+    shortage,
+)
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
 from annotation.analytics.workers import worker_figures
-from annotation.models import Campaign, Snapshot
+from annotation.models import Assignment, Campaign, Snapshot
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.outlook import most_prolonging, outlook
 from annotation.pipeline.publishing.takers import stranded
 from annotation.pipeline.setup.instructions import hits_of_versions
 from annotation.protocol.estimates.downsampling import superfluous
-from annotation.protocol.estimates.eta import Reading, eta, rate_of
+from annotation.protocol.estimates.eta import Rate, Reading, eta, rate_of
 from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
 from annotation.protocol.labels.label_error import wilson_interval
 from core.sqlite_busy import if_free
@@ -69,6 +77,7 @@ FRESH = timedelta(minutes=1)
 SMALL = 5000  # candidates: so many are counted while a reader waits
 RECENT = timedelta(hours=6)  # rates are of this time
 READINGS = 24
+RATED = ("hits_published", "submitted", "reviewed", "labelled")
 REST = 20  # between two counts, as many times as long as counting took
 
 
@@ -80,7 +89,7 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Snapshot:
     began = monotonic()
     figures = _figures(campaign, clock)
     now = clock()
-    figures |= _stages_and_eta(campaign, figures, now)
+    figures |= _rates_and_eta(campaign, figures, now)
     worker_figures.take(campaign, clock=clock)
     review_figures.take(campaign, clock=clock)
     figures["seconds"] = round(monotonic() - began, 3)
@@ -150,11 +159,14 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
     return {
         "status": campaign_status(campaign, short).to_dict(),
         "state": campaign.state,
+        "progress": labelled_of(labels["labelled"], labels["triplets"]),
         **question_counts(campaign),
         **hit_counts(campaign),
         "hits_by_state": hits_by_state(campaign, clock()),
         **assignments,
         **labels,
+        "triplets_published": triplets_published(campaign),
+        **_span(campaign),
         **vote_counts(campaign, pairs),
         "pairs": int(pairs.sum()),
         "agreement": asdict(estimate(pairs, observed)),
@@ -193,6 +205,7 @@ def _labels(campaign: Campaign) -> Figures:
         positives[kind.rank] += count * (kind.label == 1)
     return {
         "triplets": statuses.total(),
+        "judged": statuses.total() - votes[0],
         "labelled": statuses["labelled"],
         "open": statuses["open"],
         "unresolved": statuses["unresolved"],
@@ -210,50 +223,34 @@ def share(part: int, whole: int) -> Figures:
     return {"value": rounded(part / whole), "low": rounded(low), "high": rounded(high)}
 
 
-def _stages_and_eta(campaign: Campaign, figures: Figures, now: datetime) -> Figures:
+def _rates_and_eta(campaign: Campaign, figures: Figures, now: datetime) -> Figures:
     """What came of late, from the snapshots of that time and what is counted now."""
     before = series(campaign, points=READINGS, since=now - RECENT)
     past = [(one.at, one.figures) for one in before if one.at < now]
     counted = [*past, (now, figures)]
 
-    def readings(name: str) -> list[Reading]:
-        return [Reading(at.timestamp() / 3600, _done(then, name)) for at, then in counted]
+    def rate(done: Callable[[Figures], int]) -> Rate | None:
+        readings = [Reading(at.timestamp() / 3600, done(then)) for at, then in counted]
+        return rate_of(readings)
 
-    stages = {}
-    for name, of in _whole(campaign, figures).items():
-        found = rate_of(readings(name))
-        rate = None if found is None else rounded(found.per_hour)
-        stages[name] = {"done": _done(figures, name), "of": of, "rate": rate}
+    rates = {name: rate(itemgetter(name)) for name in RATED}
     comes = figures["open"] and not figures["stranded"]["assignments"]
-    ahead = eta(figures["open"], rate_of(readings("decided"))) if comes else None
-    return {"stages": stages, "eta": asdict(ahead) if ahead else None}
-
-
-_COUNTED = {
-    "sampled": "queries",
-    "retrieved": "candidates",
-    "packed": "triplets",
-}
-
-
-def _done(figures: Figures, name: str) -> int:
-    if name == "decided":
-        return int(figures["triplets"] - figures["open"])
-    return int(figures[_COUNTED.get(name, name)])
-
-
-def _whole(campaign: Campaign, figures: Figures) -> dict[str, int]:
-    """How many there will be of each stage, as far as is known now."""
-    wanted = figures["queries"] * campaign.policy.candidates_per_query
+    decided = rate(lambda then: int(then["triplets"] - then["open"]))
+    ahead = eta(figures["open"], decided) if comes else None
     return {
-        "sampled": figures["queries"],
-        "retrieved": figures["candidates"] if campaign.query_set.brings_candidates else wanted,
-        "packed": figures["candidates"],
-        "published": figures["hits"],
-        "submitted": figures["max_assignments"],
-        "reviewed": figures["submitted"],
-        "labelled": figures["triplets"],
+        "rates": {name: one and rounded(one.per_hour) for name, one in rates.items()},
+        "eta": asdict(ahead) if ahead else None,
     }
+
+
+def _span(campaign: Campaign) -> dict[str, str | None]:
+    ends = {
+        "began": campaign.hits.aggregate(at=Min("published_at")),
+        "ended": Assignment.objects.filter(hit__campaign=campaign).aggregate(
+            at=Max("submitted_at")
+        ),
+    }
+    return {name: one["at"] and one["at"].isoformat() for name, one in ends.items()}
 
 
 def _downsample(campaign: Campaign, now: datetime) -> None:

@@ -97,7 +97,12 @@ def _what_it_has(campaign: Campaign) -> str:
     triplets = campaign.triplets.count()
     labelled = campaign.triplets.filter(status="labelled").count()
     rest = "" if labelled == triplets else f", {triplets - labelled:,} unresolved"
-    return f"complete: {labelled:,} of {triplets:,} triplets labelled{rest}"
+    return f"complete: {labelled_of(labelled, triplets)}{rest}"
+
+
+def labelled_of(labelled: int, triplets: int) -> str:
+    """How far it is, in one number."""
+    return f"{labelled:,} of {triplets:,} triplets labelled" if triplets else "nothing packed yet"
 
 
 def _at_its_budget(campaign: Campaign, short: Shortage) -> Blocker:

@@ -2,7 +2,8 @@
 
 Keys of a workforce's `figures`: workers, submitted, timed, median_ms, hourly_cents_median and
 hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and counts of the times,
-and `reported`, the items that most workers have reported, the first MOST_REPORTED of them.
+`reported`, the items that most workers have reported, the first MOST_REPORTED of them, and
+`pairs`, the workers who share most triplets (see `pair_agreement`), of `pairs_in_all`.
 """
 
 from collections import defaultdict
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
 from annotation.analytics.workers.item_reports import reported_items
+from annotation.analytics.workers.pair_agreement import worker_pairs
 from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
 from annotation.pipeline.labelling.votes import ROWS, compared_judgments
 from annotation.pipeline.outbox.claims import Clock
@@ -45,7 +47,12 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Workforce:
     now = clock()
     people, agreements = people_of(campaign), agreements_of(campaign)
     rows = [_row(campaign, one, agreements.get(one.pk, Agreement(0, 0))) for one in people]
-    figures = _together(people) | {"reported": list(reported_items(campaign)[:MOST_REPORTED])}
+    pairs, pairs_in_all = worker_pairs(campaign)
+    figures = _together(people) | {
+        "reported": list(reported_items(campaign)[:MOST_REPORTED]),
+        "pairs": [asdict(pair) for pair in pairs],
+        "pairs_in_all": pairs_in_all,
+    }
     with transaction.atomic():
         WorkerFigures.objects.bulk_create(
             rows,

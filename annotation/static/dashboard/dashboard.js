@@ -13,65 +13,127 @@
       line: colour(dark ? "--color-base-700" : "--color-base-200"),
       muted: colour(dark ? "--color-base-500" : "--color-base-400"),
       series: dark
-        ? ["#7db3f5", "#f2b66d", "#6ee7a0", "#f29bb8", "#b9a5f5", "#8fd6e0"]
-        : ["#1f5fa8", "#b8650a", "#15803d", "#b0305f", "#6a4fc0", "#0b7285"],
+        ? ["#7db3f5", "#f2b66d", "#f29bb8", "#6ee7a0", "#b9a5f5", "#8fd6e0"]
+        : ["#1f5fa8", "#b8650a", "#b0305f", "#15803d", "#6a4fc0", "#0b7285"],
     };
   };
 
-  const dataset = (series, index, kind, colours) => {
-    const ink = series.muted ? colours.muted : colours.series[index % colours.series.length];
-    return {
-      label: series.name,
-      data: series.values,
-      borderColor: ink,
-      backgroundColor: kind === "line" ? "transparent" : ink,
-      borderWidth: kind === "line" ? 2 : 0,
-      borderDash: series.dashed ? [5, 4] : [],
-      pointRadius: kind === "line" && series.values.length > 40 ? 0 : 2.5,
-      tension: 0.15,
-      spanGaps: true,
-      maxBarThickness: 42,
-    };
+  // Told apart without colour too: by their dashes and their points.
+  const DASHES = [[], [8, 4], [2, 3]];
+  const POINTS = ["circle", "rect", "triangle", "rectRot"];
+
+  const isLine = (chart) => chart.places.length > 0;
+
+  const lines = (chart, series, index, ink) => ({
+    data: series.values.map((y, place) => ({ x: chart.places[place], y })),
+    borderColor: ink,
+    backgroundColor: series.band ? `${ink}33` : ink,
+    borderWidth: series.band ? 0 : 2,
+    borderDash: DASHES[index % DASHES.length],
+    pointStyle: POINTS[index % POINTS.length],
+    pointRadius: series.band ? 0 : 2.5,
+    fill: series.band === "to" ? "-1" : false,
+    spanGaps: true,
+  });
+
+  // An interval is a narrow bar over the others.
+  const bars = (chart, series, index, ink) => ({
+    data: series.band
+      ? series.values.map((high, place) => [chart.series[index - 1].values[place], high])
+      : series.values,
+    backgroundColor: ink,
+    maxBarThickness: series.band ? 4 : 42,
+    grouped: !series.band,
+    order: series.band ? -1 : 0,
+  });
+
+  const datasets = (chart, colours) => {
+    const shown = chart.series.map((series, index) => {
+      const own = series.band && isLine(chart) ? colours.series[0] : colours.series[index % colours.series.length];
+      const ink = series.muted ? colours.muted : own;
+      const data = isLine(chart) ? lines(chart, series, index, ink) : bars(chart, series, index, ink);
+      return { name: series.name, label: series.band ? "95% interval" : series.name, band: series.band, ...data };
+    });
+    return isLine(chart) ? shown : shown.filter((one) => one.band !== "from");
   };
 
-  // Of times as much as tells them apart: the day only where there are several, seconds only
-  // where a minute has several. The table has all.
-  const shortened = (labels) => {
-    if (!labels.every((one) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(one))) return { labels, day: "" };
-    const cut = (from, to) => labels.map((one) => one.slice(from, to));
-    const day = new Set(cut(0, 10)).size === 1 ? labels[0].slice(0, 10) : "";
-    const from = day ? 11 : 5;
-    const minutes = cut(from, 16);
-    const differ = new Set(minutes).size === minutes.length;
-    return { labels: differ ? minutes : cut(from, 19), day };
+  const MINUTE = 60_000;
+  const HOUR = 60 * MINUTE;
+  const DAY = 24 * HOUR;
+  const STEPS = [
+    ...[1, 2, 5, 10, 15, 30].map((n) => n * 1000),
+    ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+    ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
+    ...[1, 2, 7, 14, 28, 91, 182, 364].map((n) => n * DAY),
+  ];
+
+  // At round times, as many as have room for their words.
+  const buildTimeTicks = (scale) => {
+    const room = Math.max(3, Math.floor(scale.width / 80));
+    const step = STEPS.find((one) => (scale.max - scale.min) / one <= room) ?? STEPS.at(-1);
+    scale.ticks = [];
+    for (let at = Math.ceil(scale.min / step) * step; at <= scale.max; at += step) {
+      scale.ticks.push({ value: at });
+    }
+  };
+
+  // The day, or of whole days the year, stands where it begins.
+  const timeInWords = (value, index, ticks) => {
+    const step = ticks.length > 1 ? ticks[1].value - ticks[0].value : MINUTE;
+    const [from, to, end] = step < MINUTE ? [11, 19, 10] : step < DAY ? [11, 16, 10] : [5, 10, 4];
+    const iso = (one) => new Date(one).toISOString();
+    const words = iso(value).slice(from, to);
+    const whole = iso(value).slice(0, end);
+    const isNew = !index || iso(ticks[index - 1].value).slice(0, end) !== whole;
+    return isNew ? [words, whole] : words;
+  };
+
+  const acrossOf = (chart, axis) => {
+    if (!isLine(chart)) return { ...axis, stacked: chart.kind === "stack" };
+    const [first, last] = [chart.places[0], chart.places.at(-1)];
+    const alone = first === last ? HOUR / 2 : 0;
+    const ends = { ...axis, type: "linear", min: first - alone, max: last + alone };
+    if (chart.kind !== "time") return { ...ends, min: first, max: last, ticks: { ...axis.ticks, precision: 0 } };
+    return { ...ends, afterBuildTicks: buildTimeTicks, ticks: { ...axis.ticks, callback: timeInWords } };
   };
 
   const configuration = (chart) => {
     const colours = palette();
-    const { labels, day } = shortened(chart.labels);
-    const axis = { grid: { color: colours.line }, ticks: { color: colours.text } };
+    const axis = { grid: { color: colours.line }, ticks: { color: colours.text, maxRotation: 0, autoSkip: true } };
+    const title = (text) => ({ display: Boolean(text), text, color: colours.text });
     return {
-      type: chart.kind === "line" ? "line" : "bar",
-      data: {
-        labels,
-        datasets: chart.series.map((one, index) => dataset(one, index, chart.kind, colours)),
-      },
+      type: isLine(chart) ? "line" : "bar",
+      data: { labels: chart.labels, datasets: datasets(chart, colours) },
       options: {
         animation: false,
         maintainAspectRatio: false,
         interaction: { mode: "index", intersect: false },
         plugins: {
-          legend: { display: chart.series.length > 1, labels: { color: colours.text, boxWidth: 14 } },
+          legend: {
+            display: chart.series.length > 1,
+            labels: {
+              color: colours.text,
+              usePointStyle: isLine(chart),
+              boxWidth: 14,
+              filter: (item, data) => data.datasets[item.datasetIndex].band !== "from",
+            },
+          },
+          tooltip: {
+            callbacks: {
+              title: ([first]) => first && chart.labels[first.dataIndex],
+              label: ({ dataset, formattedValue }) => `${dataset.name}: ${formattedValue}`,
+            },
+          },
         },
         scales: {
-          x: { ...axis, stacked: chart.kind === "stack", ticks: { ...axis.ticks, maxRotation: 0, autoSkipPadding: 16 }, title: { display: Boolean(chart.axis), text: [chart.axis, day].filter(Boolean).join(", "), color: colours.text } },
+          x: { ...acrossOf(chart, axis), title: title(chart.axis) },
           y: {
             ...axis,
             stacked: chart.kind === "stack",
             beginAtZero: chart.least === null,
             min: chart.least ?? undefined,
             max: chart.most ?? undefined,
-            title: { display: Boolean(chart.unit), text: chart.unit, color: colours.text },
+            title: title(chart.unit),
           },
         },
       },

@@ -6,7 +6,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.analytics.campaign.completion import state_of
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
 from annotation.models import Campaign, Snapshot
@@ -17,6 +16,7 @@ from annotation.web.campaigns.operation import ask_for
 from annotation.web.campaigns.overview_data import Overview, read_overview
 from core.errors import UserError
 
+RELEASES = 5  # of a complete campaign; its own page has all
 UNCHANGED = 204  # of which htmx swaps nothing
 
 
@@ -80,11 +80,13 @@ def _context(
     known: Overview | None = None,
     whole: bool = False,
 ) -> dict[str, object]:
+    overview = known or read_overview(campaign, last, request.user)
     return {
         "campaign": campaign,
         "may": May(request, campaign),
-        "overview": known or read_overview(campaign, last, request.user),
+        "overview": overview,
+        "releases": campaign.releases.order_by("-number")[:RELEASES],
         "charts": charts_of(campaign, _history(campaign)) if _is_packed(last) else [],
-        "state": state_of(campaign),
+        "state": overview.state,
         "whole": whole,
     }

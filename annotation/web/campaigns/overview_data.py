@@ -1,8 +1,9 @@
 """What the overview says of a campaign, from its newest snapshot and the rows that cost nothing."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,21 +12,25 @@ from django.utils import timezone
 
 from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
+from annotation.analytics.campaign.completion import COMPLETE, Shown, state_of
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
+from annotation.analytics.workers import worker_figures
 from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.publishing.completion import is_complete
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
+from annotation.web.workers.pairs import Pairs, pairs_of
 from core.errors import UserError
+from core.text.words import plural
 from retrieval.models import Job
 
 Figures = dict[str, Any]
 State = Campaign.State
 
+DAY = timedelta(days=1)
 FARTHEST = 24 * 365  # hours that are told; a rate near none ends after the last day of a calendar
 
 ELSEWHERE = (
@@ -34,20 +39,34 @@ ELSEWHERE = (
 )
 
 STAGES = {
-    "sampled": ("Sampled", "queries"),
-    "retrieved": ("Retrieved", "candidates"),
-    "packed": ("Packed", "triplets"),
-    "published": ("Published", "HITs"),
-    "submitted": ("Submitted", "assignments"),
-    "reviewed": ("Reviewed", "assignments"),
-    "labelled": ("Labelled", "triplets"),
+    "candidates": "Candidates",
+    "triplets": "Packed",
+    "triplets_published": "Published",
+    "judged": "Judged",
+    "labelled": "Labelled",
+    "unresolved": "Unresolved",
+}
+WORK = {
+    "hits_published": ("HITs published", "hits"),
+    "submitted": ("Assignments submitted", "max_assignments"),
+    "reviewed": ("Assignments reviewed", "submitted"),
 }
 
 
 @dataclass(frozen=True)
 class Stage:
+    """Of the way of a triplet; each is a part of the one before."""
+
+    key: str
     title: str
-    unit: str
+    triplets: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the crowd was asked for and has done."""
+
+    title: str
     done: int
     of: int
     rate: float | None  # an hour
@@ -79,16 +98,29 @@ class Money:
 
 
 @dataclass(frozen=True)
+class Result:
+    """What a complete campaign has taken, and how its workers agree two by two."""
+
+    cost: str
+    days: str  # empty where it took no work
+    dates: str
+    pairs: Pairs
+
+
+@dataclass(frozen=True)
 class Overview:
+    state: Shown
     mark: str  # another one when anything of it has changed
     figures: Figures | None
     snapshot: Snapshot | None
     is_late: bool
     counting: Job | None
     stages: list[Stage]
+    work: list[Work]  # empty where nobody is paid by the HIT
     finish: str
     rejections: int  # assignments that failed or were rejected
     reasons: str  # with their counts
+    result: Result | None  # of a complete campaign
     money: Money | None  # None where none moves
     troubles: list[Trouble]
     buttons: list[Button]
@@ -100,19 +132,25 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
     counting = _counting(campaign)
     late = last is None or timezone.now() - last.at > FRESH
     reasons = figures["rejection_reasons"] if figures else {}
+    money = _money(campaign, account, figures)
+    state = state_of(campaign)
+    done = state == COMPLETE
     return Overview(
+        state=state,
         mark=_mark(campaign, last, account, counting, late=late),
         figures=figures,
         snapshot=last,
         is_late=late,
         counting=counting,
         stages=_stages(figures) if figures else [],
+        work=_work(figures) if figures and money else [],
         finish=finish(campaign, last) if last else "",
         rejections=sum(reasons.values()),
         reasons=reasons_in_words(reasons),
-        money=_money(campaign, account, figures),
-        troubles=_troubles(campaign, figures, reader),
-        buttons=_buttons(campaign, figures, reader),
+        result=_result(campaign, account, figures) if figures and done else None,
+        money=money,
+        troubles=_troubles(campaign, figures, reader, done=done),
+        buttons=_buttons(campaign, figures, reader, done=done),
     )
 
 
@@ -135,8 +173,32 @@ def _counting(campaign: Campaign) -> Job | None:
 
 
 def _stages(figures: Figures) -> list[Stage]:
-    counted = figures["stages"]  # PostgreSQL keeps no order of them
-    return [Stage(*words, **counted[name]) for name, words in STAGES.items()]
+    return [Stage(key, title, figures[key]) for key, title in STAGES.items()]
+
+
+def _work(figures: Figures) -> list[Work]:
+    return [
+        Work(title, figures[key], figures[of], figures["rates"][key])
+        for key, (title, of) in WORK.items()
+    ]
+
+
+def _result(campaign: Campaign, account: Account, figures: Figures) -> Result:
+    days, dates = _span(figures["began"], figures["ended"])
+    return Result(
+        cost=dollars(account.spent_cents) if account.spent_cents else "Nothing",
+        days=days,
+        dates=dates,
+        pairs=pairs_of(campaign, worker_figures.newest(campaign)),
+    )
+
+
+def _span(began: str | None, ended: str | None) -> tuple[str, str]:
+    if not began or not ended:
+        return "", ""
+    first, last = datetime.fromisoformat(began), datetime.fromisoformat(ended)
+    days = max(1, math.ceil((last - first) / DAY))
+    return plural(days, "day"), f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
 
 def finish(campaign: Campaign, last: Snapshot) -> str:
@@ -195,8 +257,11 @@ def _money(campaign: Campaign, account: Account, figures: Figures | None) -> Mon
     )
 
 
-def _troubles(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Trouble]:
-    found = [holding] if (holding := _holding(campaign, figures)) else []
+def _troubles(
+    campaign: Campaign, figures: Figures | None, reader: Reader, *, done: bool
+) -> list[Trouble]:
+    holding = None if done else _holding(campaign, figures)
+    found = [holding] if holding else []
     if not _is_served(campaign):
         found.append(Blocker(ELSEWHERE.format(campaign.endpoint)).to_dict())
     found += figures["blockers"] if figures else []
@@ -223,7 +288,7 @@ def _is_served(campaign: Campaign) -> bool:
 
 def _holding(campaign: Campaign, figures: Figures | None) -> Figures | None:
     """What follows from its state, which may have turned since the figures were counted."""
-    if campaign.state == State.ACTIVE or is_complete(campaign):
+    if campaign.state == State.ACTIVE:
         return None
     if figures and figures["state"] == campaign.state:
         return dict(figures["status"])
@@ -291,10 +356,12 @@ _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
 _OF_COMPLETE = ("retry", "reconcile")  # the others would change nothing
 
 
-def _buttons(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Button]:
+def _buttons(
+    campaign: Campaign, figures: Figures | None, reader: Reader, *, done: bool
+) -> list[Button]:
     known = figures or {"open": 0, "blockers": []}
     fitting = [name for name, fits in _FITTING.items() if fits(campaign, known)]
-    if is_complete(campaign):
+    if done:
         fitting = [name for name in fitting if name in _OF_COMPLETE]
     buttons = [_button(campaign, name, reader) for name in fitting]
     return [button for button in buttons if button]

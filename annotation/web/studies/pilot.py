@@ -75,12 +75,12 @@ def _chart(found: Comparison) -> Chart:
         axis="Condition",
         labels=["With the answer", "Without it"],
         series=[
-            Series("lower bound", [round(100 * condition.low, 2) for condition in conditions]),
             Series("error rate", [round(100 * condition.share, 2) for condition in conditions]),
-            Series("upper bound", [round(100 * condition.high, 2) for condition in conditions]),
+            Series("interval from", [round(100 * one.low, 2) for one in conditions], "from"),
+            Series("interval to", [round(100 * one.high, 2) for one in conditions], "to"),
         ],
         unit="percent",
-        note="The bounds are those of each rate's 95% interval (Wilson).",
+        note="The narrow bar is each rate's 95% interval (Wilson).",
     )
 
 

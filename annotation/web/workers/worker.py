@@ -33,7 +33,8 @@ from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import key_of
 from annotation.web.workers.columns import duration, flags_of, limit_of
-from annotation.web.workers.workers import fresh_workforce, names_of
+from annotation.web.workers.pairs import names_of
+from annotation.web.workers.workers import fresh_workforce
 from core.text.words import percent
 
 POINTS = 80  # of the chart
@@ -166,9 +167,10 @@ def controls_chart(reviews: Sequence[Reviewed], policy: Policy) -> Chart:
         kind="line",
         axis="Reviewed HITs",
         labels=[f"{place + 1:,}" for place in chosen],
+        places=[place + 1 for place in chosen],
         series=[
             Series("Failed so far, %", [shares[place] for place in chosen]),
-            Series("Allowed, %", [limit for _ in chosen], dashed=True),
+            Series("Allowed, %", [limit for _ in chosen]),
         ],
         unit="%",
         note=f"The rule is applied from {policy.min_assignments:,} reviewed HITs on.",

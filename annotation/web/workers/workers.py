@@ -1,6 +1,6 @@
 """Who works on a campaign and how: figures that were made after a pass, sorted and searched."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +15,7 @@ from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.workers import worker_figures
 from annotation.analytics.workers.effort import BARS
 from annotation.analytics.workers.item_reports import read_items
-from annotation.crowd.inhouse.members import members_named, user_names
+from annotation.crowd.inhouse.members import members_named
 from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.chart_tables import as_csv
@@ -31,6 +31,7 @@ from annotation.web.workers.columns import (
     order_of,
     ordering,
 )
+from annotation.web.workers.pairs import names_of, pairs_of
 from core.sqlite_busy import if_free
 
 PAGE_SIZE = 50
@@ -81,6 +82,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     content = {
         "together": together,
         "figures": _figures(campaign, together) if together else [],
+        "pairs": pairs_of(campaign, together),
         "chart": times_chart(together) if together else None,
         "limit": limit_of(campaign.policy),
         "least": campaign.policy.min_assignments,
@@ -186,10 +188,6 @@ def _rows(
         )
         for row in found
     ]
-
-
-def names_of(campaign: Campaign, workers: Sequence[str]) -> Mapping[str, str]:
-    return user_names(workers) if campaign.policy.crowd_traits.has_accounts else {}
 
 
 def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, str]]:

@@ -18,13 +18,12 @@ def overview(page: Page, live_server: LiveServer, framed: Stage) -> Page:
 
 
 def stage_of(page: Page, title: str) -> str:
-    stage = page.locator(".overview-stages li").filter(has=page.get_by_role("heading", name=title))
-    return stage.locator(".overview-count").inner_text()
+    return page.locator(".overview-stages > div", has_text=title).locator("dd").first.inner_text()
 
 
 def test_new_figures_come_without_a_reload(overview: Page, framed: Stage) -> None:
     expect(overview.get_by_text("Counted")).to_be_visible()
-    assert (stage_of(overview, "Published"), stage_of(overview, "Labelled")) == ("1", "0")
+    assert (stage_of(overview, "Published"), stage_of(overview, "Labelled")) == ("5", "0")
     votes = overview.locator("section", has=overview.get_by_role("heading", name="Votes per"))
     votes.locator("summary").click()
     overview.evaluate("window.sameDocument = true")
@@ -32,8 +31,8 @@ def test_new_figures_come_without_a_reload(overview: Page, framed: Stage) -> Non
     framed.work("bob", 1, 1)
     framed.advance()
     take(framed.campaign)
-    expect(overview.get_by_text("Every triplet is decided")).to_be_visible(timeout=PATIENCE_MS)
-    assert (stage_of(overview, "Reviewed"), stage_of(overview, "Labelled")) == ("2", "5")
+    expect(overview.get_by_text("5 of 5 triplets labelled")).to_be_visible(timeout=PATIENCE_MS)
+    assert (stage_of(overview, "Judged"), stage_of(overview, "Labelled")) == ("5", "5")
     assert overview.evaluate("window.sameDocument")
     # What was open stays open, with the new figures in it.
     rows = votes.locator("tbody tr")

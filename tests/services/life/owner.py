@@ -154,9 +154,9 @@ class Owner:
     # While it runs
 
     def count_of(self, stage: str) -> Locator:
-        """Of a stage on the overview."""
-        one = self.main.locator(".overview-stages li").filter(has=self.heading(stage))
-        return one.locator(".overview-count")
+        """Triplets of a stage on the overview."""
+        one = self.main.locator(".overview-stages > div", has_text=stage)
+        return one.locator("dd").first
 
     def preview(self, worker: Locator) -> str:
         """What a worker's page says of an exclusion, or of its end."""

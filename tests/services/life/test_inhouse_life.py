@@ -100,7 +100,7 @@ def invite_two(
 
 def look_at_bob(owner: Owner) -> None:
     owner.tab("Overview")
-    expect(owner.count_of("Reviewed")).to_have_text(str(2 * FIRST), timeout=SOON_MS)
+    expect(owner.count_of("Judged")).to_have_text(str(5 * FIRST), timeout=SOON_MS)
     owner.tab("Workers")
     report = owner.preview(owner.main.get_by_role("link", name="bob", exact=True))
     assert "Votes that no longer count" in report

@@ -40,10 +40,10 @@ def let_loose(stack: ServiceStack) -> None:
 def watch_the_first_batch(owner: Owner, stack: ServiceStack) -> None:
     """The overview moves by itself: it is the same document before and after."""
     owner.tab("Overview")
-    expect(owner.count_of("Published")).to_have_text(str(FIRST), timeout=SOON_MS)
+    expect(owner.count_of("Published")).to_have_text(str(5 * FIRST), timeout=SOON_MS)
     owner.page.evaluate("window.opened = true")
     let_loose(stack)
-    expect(owner.count_of("Reviewed")).not_to_have_text("0", timeout=SOON_MS)
+    expect(owner.count_of("Judged")).not_to_have_text("0", timeout=SOON_MS)
     expect(owner.count_of("Labelled")).not_to_have_text("0", timeout=SOON_MS)
     assert owner.page.evaluate("window.opened")
     owner.look("overview-first-batch")

@@ -24,11 +24,12 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "campaign": "faq",
         "status": "active",
         "state": "active",
+        "progress": "nothing packed yet",
         "crowd": "not published yet",
         "queries": 3,
         "candidates": 0,
         "hits": 0,
-        "published": 0,
+        "hits_published": 0,
         "max_assignments": 0,
         "submitted": 0,
         "to_review": 0,
@@ -38,6 +39,8 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "workers": 0,
         "rejection_reasons": {"unanswered": 0, "missed": 0, "manual": 0},
         "triplets": 0,
+        "triplets_published": 0,
+        "judged": 0,
         "labelled": 0,
         "open": 0,
         "unresolved": 0,
@@ -92,11 +95,13 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert found["crowd"] == stage.mturk.url
     assert (found["queries"], found["candidates"], found["triplets"]) == (5, 25, 25)
     # One more place each in HIT 1 (if tied), 2, 3 and 4.
-    assert (found["hits"], found["published"]) == (5, 5)
+    assert (found["triplets_published"], found["judged"]) == (25, 15)
+    assert (found["hits"], found["hits_published"]) == (5, 5)
     assert found["max_assignments"] == 5 * 2 + 3 + (ties > 0)
     assert (found["submitted"], found["to_review"], found["workers"]) == (7, 0, 3)
     assert (found["approved"], found["rejected"], found["failed_controls"]) == (6, 1, 1)
     assert found["rejection_reasons"] == {"unanswered": 0, "missed": 1, "manual": 0}
+    assert found["progress"] == f"{5 - ties} of 25 triplets labelled"
     assert (found["labelled"], found["positive"]) == (5 - ties, yes)
     assert (found["open"], found["unresolved"]) == (20 + ties, 0)
     assert (found["votes"], found["votes_discarded"]) == (5 + 5 + 5 + 5, 10)

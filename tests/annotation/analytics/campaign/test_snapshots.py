@@ -24,7 +24,7 @@ from annotation.analytics.campaign.snapshots import (
     take_if_old,
 )
 from annotation.jobs.tasks import advance_campaign, run_job
-from annotation.models import Campaign, Judgment, Snapshot
+from annotation.models import Assignment, Campaign, Judgment, Snapshot
 from annotation.pipeline.publishing.lifecycle import pause
 from annotation.protocol.labels.agreement import REPLICATES, SEED
 from retrieval.jobs.queue import request
@@ -38,8 +38,12 @@ PRICE = 19
 NONE = {"value": None, "low": None, "high": None}
 
 
-def stages(figures: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    return {name: (one["done"], one["of"]) for name, one in figures["stages"].items()}
+STAGES = ("candidates", "triplets", "triplets_published", "judged", "labelled", "unresolved")
+
+
+def stages(figures: dict[str, Any]) -> list[int]:
+    """From the candidates on, in triplets."""
+    return [figures[name] for name in STAGES]
 
 
 def halfway(stage: Stage) -> tuple[int, int]:
@@ -61,15 +65,9 @@ def halfway(stage: Stage) -> tuple[int, int]:
 
 def test_before_it_is_published_a_campaign_has_its_triplets_and_no_votes(stage: Stage) -> None:
     figures = take(stage.campaign).figures
-    assert stages(figures) == {
-        "sampled": (5, 5),
-        "retrieved": (25, 25),
-        "packed": (25, 25),
-        "published": (0, 5),
-        "submitted": (0, 10),
-        "reviewed": (0, 0),
-        "labelled": (0, 25),
-    }
+    assert stages(figures) == [25, 25, 0, 0, 0, 0]
+    assert (figures["hits"], figures["hits_published"]) == (5, 0)
+    assert (figures["began"], figures["ended"]) == (None, None)
     assert figures["votes_per_triplet"] == [25]
     assert figures["positives_by_rank"] == [[rank, 0, 0] for rank in range(1, 6)]
     assert figures["agreement"] == figures["kappa"] == figures["control_failures"] == NONE
@@ -80,11 +78,16 @@ def test_before_it_is_published_a_campaign_has_its_triplets_and_no_votes(stage: 
 def test_every_figure_is_right_halfway(stage: Stage) -> None:
     yes, ties = halfway(stage)
     figures = take(stage.campaign).figures
-    counted = stages(figures)
-    assert counted["published"] == (5, 5)
-    assert counted["submitted"] == (7, 13 + (ties > 0))
-    assert counted["reviewed"] == (7, 7)
-    assert counted["labelled"] == (5 - ties, 25)
+    assert stages(figures) == [25, 25, 25, 15, 5 - ties, 0]
+    assert figures["progress"] == f"{5 - ties} of 25 triplets labelled"
+    assert (figures["hits_published"], figures["hits"]) == (5, 5)
+    assert (figures["submitted"], figures["max_assignments"]) == (7, 13 + (ties > 0))
+    assert figures["reviewed"] == 7
+    last = Assignment.objects.latest("submitted_at")
+    first = stage.campaign.hits.earliest("published_at")
+    assert first.published_at
+    assert figures["began"] == first.published_at.isoformat()
+    assert figures["ended"] == last.submitted_at.isoformat()
     assert (figures["workers"], figures["excluded_workers"]) == (3, 1)
     assert (figures["open"], figures["unresolved"], figures["positive"]) == (20 + ties, 0, yes)
     # HIT 1 has two votes a triplet, HITs 2 and 3 ada's alone, HITs 4 and 5 none.
@@ -228,8 +231,8 @@ def test_rate_and_forecast_follow_from_the_snapshots_of_the_last_hours(stage: St
         pk__in=stage.campaign.triplets.order_by("pk").values("pk")[:10]
     ).update(status="labelled", label=0)
     figures = take(stage.campaign).figures
-    assert figures["stages"]["labelled"]["rate"] == pytest.approx(2, rel=0.01)
-    assert figures["stages"]["published"]["rate"] == 0
+    assert figures["rates"]["labelled"] == pytest.approx(2, rel=0.01)
+    assert figures["rates"]["hits_published"] == 0
     assert figures["eta"]["hours"] == pytest.approx(7.5, rel=0.01)
     assert figures["eta"]["least"] == pytest.approx(7.5, rel=0.01)
     assert figures["eta"]["most"] == pytest.approx(7.5, rel=0.01)
@@ -239,7 +242,7 @@ def test_where_nothing_came_there_is_no_forecast(stage: Stage) -> None:
     stored(stage, timezone.now() - timedelta(hours=2))
     figures = take(stage.campaign).figures
     assert figures["eta"] is None
-    assert figures["stages"]["labelled"]["rate"] == 0
+    assert figures["rates"]["labelled"] == 0
 
 
 def test_a_new_snapshot_thins_the_old_ones_of_its_campaign_alone(set_stage: SetStage) -> None:

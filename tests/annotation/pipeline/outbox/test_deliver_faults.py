@@ -106,7 +106,11 @@ def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) ->
     assert message.state == OutboxMessage.State.FAILED
     assert stage.deliver().sent == 0
     found = progress(stage.campaign)
-    assert (found["messages_failed"], found["messages_waiting"], found["published"]) == (1, 0, 4)
+    assert (found["messages_failed"], found["messages_waiting"], found["hits_published"]) == (
+        1,
+        0,
+        4,
+    )
     [report] = blockers(stage.campaign)
     assert report.startswith(f"create, once: {message.error} (refused, tried once; ")
     assert "its token has made the HIT" in message.error
@@ -120,7 +124,7 @@ def test_publishing_again_retries_what_failed(stage: Stage) -> None:
     stage.mturk.clock.move_on(hours=25)  # the crowd has forgotten who used the token
     assert stage.publish().sent == 1
     found = progress(stage.campaign)
-    assert (found["published"], found["messages_failed"], found["blockers"]) == (5, 0, [])
+    assert (found["hits_published"], found["messages_failed"], found["blockers"]) == (5, 0, [])
     assert stage.mturk.count("hits") == 6
 
 

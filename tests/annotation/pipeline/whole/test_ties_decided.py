@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from annotation.analytics.campaign.completion import is_complete
 from annotation.analytics.campaign.status import blockers
 from annotation.crowd.inhouse.models import PostedHit
 from annotation.models import Event, Judgment, Role
+from annotation.pipeline.publishing.completion import is_complete
 from annotation.pipeline.publishing.takers import stranded
 from annotation.pipeline.publishing.top_up import missing_votes
 from exports.building.export import export

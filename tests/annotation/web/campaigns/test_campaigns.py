@@ -78,14 +78,14 @@ def test_each_campaign_is_listed_with_its_counts(root: Client) -> None:
     take(hit.campaign)
     (row,) = root.get(PAGE).context["rows"]
     assert row.campaign == hit.campaign
-    assert (row.figures["queries"], row.figures["hits"], row.figures["published"]) == (6, 2, 1)
+    assert (row.figures["queries"], row.figures["hits"], row.figures["hits_published"]) == (6, 2, 1)
     assert row.figures["submitted"] == 1
     counts = [row.figures[name] for name in ("triplets", "labelled", "open", "unresolved")]
     assert counts == [6, 1, 4, 1]
     assert (row.spent, row.reserved, row.budget) == ("$0.00", "$0.00", "$123.45")
     text = text_of(root)
-    assert "<strong>1</strong> of 6 triplets labelled" in text
-    assert "4 open, 1 unresolved; 1 of 2 HITs published" in text
+    assert "1 of 6 triplets labelled" in text
+    assert "4 open, 1 unresolved, 5 published" in text
     assert "of $123.45" in text
     assert 'href="/admin/campaigns/faq/"' in text
 

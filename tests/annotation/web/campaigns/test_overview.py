@@ -76,8 +76,8 @@ def text_of(response: Any) -> str:
     return " ".join(response.content.decode().split())
 
 
-def stages_of(response: Any) -> dict[str, tuple[int, int]]:
-    return {one.title: (one.done, one.of) for one in response.context["overview"].stages}
+def stages_of(response: Any) -> dict[str, int]:
+    return {one.title: one.triplets for one in response.context["overview"].stages}
 
 
 def test_the_page_says_how_far_each_stage_is(judged: Stage, owner: Client) -> None:
@@ -85,36 +85,27 @@ def test_the_page_says_how_far_each_stage_is(judged: Stage, owner: Client) -> No
     page = owner.get(PAGE)
     assert page.status_code == 200
     ties = [rank for _, rank in judged.triplets(1)].count(1)
-    max_assignments = judged.hit(1).max_assignments + judged.hit(2).max_assignments + 6
     assert stages_of(page) == {
-        "Sampled": (5, 5),
-        "Retrieved": (25, 25),
-        "Packed": (25, 25),
-        "Published": (5, 5),
-        "Submitted": (4, max_assignments),
-        "Reviewed": (4, 4),
-        "Labelled": (5 - ties, 25),
+        "Candidates": 25,
+        "Packed": 25,
+        "Published": 25,
+        "Judged": 10,
+        "Labelled": 5 - ties,
+        "Unresolved": 0,
     }
-    assert "of 25 candidates" in text_of(page)
     counted = "<dt>Failed or rejected</dt><dd>1<small>Wrong answers to check questions (1)<"
     assert counted in text_of(page)
+    assert f'<p class="overview-count">{5 - ties} of 25 triplets labelled</p>' in text_of(page)
 
 
-def test_stages_stand_in_the_order_of_the_work_however_the_database_keeps_them(
-    judged: Stage, owner: Client
-) -> None:
-    snapshot = take(judged.campaign)
-    names = sorted(snapshot.figures["stages"], key=lambda name: (len(name), name))
-    snapshot.figures["stages"] = {name: snapshot.figures["stages"][name] for name in names}
-    snapshot.save()
-    assert [*stages_of(owner.get(PAGE))] == [
-        "Sampled",
-        "Retrieved",
-        "Packed",
-        "Published",
-        "Submitted",
-        "Reviewed",
-        "Labelled",
+def test_hits_and_assignments_are_counted_where_they_cost(judged: Stage, owner: Client) -> None:
+    take(judged.campaign)
+    max_assignments = judged.hit(1).max_assignments + judged.hit(2).max_assignments + 6
+    counted = [(one.title, one.done, one.of) for one in owner.get(PAGE).context["overview"].work]
+    assert counted == [
+        ("HITs published", 5, 5),
+        ("Assignments submitted", 4, max_assignments),
+        ("Assignments reviewed", 4, 4),
     ]
 
 
@@ -179,7 +170,10 @@ def test_the_figures_in_time_are_those_of_the_snapshots(judged: Stage, owner: Cl
     assert charts["labels"].labels[0] == f"{hour_ago:%Y-%m-%d %H:%M:%S}"
     value, low, high = charts["agreement"].series
     assert (value.values[0], low.values[0], high.values[0]) == (0.5, 0.4, 0.6)
-    assert (value.dashed, low.dashed, high.dashed) == (False, True, True)
+    assert (value.band, low.band, high.band) == ("", "from", "to")
+    assert list(charts["labels"].places) == [
+        round(one.timestamp() * 1000) for one in (hour_ago, last.at)
+    ]
 
 
 def test_the_page_counts_nothing_and_the_part_that_moves_does(stage: Stage, owner: Client) -> None:
@@ -192,7 +186,7 @@ def test_the_page_counts_nothing_and_the_part_that_moves_does(stage: Stage, owne
     assert part.status_code == 200
     assert "<html" not in text_of(part)
     assert "load" not in part.content.decode().split("hx-trigger")[1].split(">")[0]
-    assert stages_of(part)["Packed"] == (25, 25)
+    assert stages_of(part)["Packed"] == 25
     assert newest(stage.campaign) is not None
 
 
@@ -386,7 +380,8 @@ def test_the_page_asks_the_database_as_often_whatever_it_holds(
         Snapshot(campaign=last.campaign, at=last.at - timedelta(minutes=m), figures=last.figures)
         for m in range(1, 200)
     )
-    with django_assert_max_num_queries(len(few)):
+    # It is complete: its releases and its pairs of workers are shown too.
+    with django_assert_max_num_queries(len(few) + 2):
         page = owner.get(PAGE)
     assert len(page.context["charts"][0].labels) == 60
     with django_assert_max_num_queries(QUERIES):

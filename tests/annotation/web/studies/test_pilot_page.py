@@ -135,9 +135,9 @@ def test_the_page_says_how_often_each_arm_errs(
     )
     lines = client.get(PILOT, {"csv": "errors"}).content.decode().splitlines()
     assert lines == [
-        "Condition,lower bound,error rate,upper bound",
-        "With the answer,1.79,10.0,40.42",
-        "Without it,10.78,30.0,60.32",
+        "Condition,error rate,interval from,interval to",
+        "With the answer,10.0,1.79,40.42",
+        "Without it,30.0,10.78,60.32",
     ]
 
 
