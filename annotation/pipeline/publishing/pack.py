@@ -11,7 +11,9 @@ from django.db.models import Q, Value
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
 from annotation.pipeline.controls.negatives import create_negatives
+from annotation.pipeline.controls.own_controls import has_own_controls, own_controls
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, assignment_cents
+from annotation.protocol.packing.own_controls import pack_own
 from annotation.protocol.packing.pack import (
     HitSpec,
     ItemSpec,
@@ -122,6 +124,15 @@ def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]
 
 
 def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
+    if has_own_controls(campaign):
+        kind = Control.Kind
+        return pack_own(
+            refs,
+            positives=own_controls(campaign, kind.POSITIVE),
+            negatives=own_controls(campaign, kind.NEGATIVE),
+            policy=campaign.policy,
+            seed=campaign.seed,
+        )
     policy = campaign.policy
     positives = positive_names()
     needed = negatives_needed(len(refs), policy)
