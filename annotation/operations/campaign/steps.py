@@ -12,6 +12,7 @@ from annotation.access.roles import CHANGE_CONTROLS, RUN, VIEW
 from annotation.analytics.campaign.publication_preview import publication_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import campaign_status
+from annotation.analytics.quality.campaign_leak import leak_figures, measure_leak
 from annotation.crowd.factory import check_live, open_crowd, site_of
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
@@ -68,11 +69,14 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
 
 def _pack(campaign: Campaign, options: Options, run: Run) -> Result:
     hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
+    count = run.stage("packing HITs", hits)
     with transaction.atomic():
-        packed = pack_hits(campaign, progress=run.stage("packing HITs", hits))
+        packed = pack_hits(campaign, again=options["again"], progress=count)
         if not packed.already:
             run.log(asdict(packed))
-    return asdict(packed)
+    if not packed.already:
+        measure_leak(campaign)
+    return asdict(packed) | leak_figures(campaign)
 
 
 def _publication(campaign: Campaign, options: Options) -> list[str]:
@@ -191,9 +195,18 @@ OPERATIONS = (
     ),
     LongOperation(
         "pack",
-        "pack triplets into HITs, each with a positive and a negative control",
+        "pack triplets into HITs, each with a positive and a negative control, and measure whether "
+        "the controls can be told apart",
         RUN,
         _pack,
+        (
+            Argument(
+                "again",
+                "flag",
+                "Pack again, with the controls that there are now; before publication only",
+                default=False,
+            ),
+        ),
     ),
     LongOperation(
         "publish",
