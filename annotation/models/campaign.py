@@ -235,10 +235,7 @@ class ControlCandidate(models.Model):
 class ControlDraft(models.Model):
     """A control made of the campaign's own texts: until a person confirms it, it is none."""
 
-    class State(models.TextChoices):
-        OPEN = "open"
-        CONFIRMED = "confirmed"
-        DISMISSED = "dismissed"
+    State = ControlCandidate.State
 
     class Origin(models.TextChoices):
         COPY = "copy", "a pair with the query's own answer"

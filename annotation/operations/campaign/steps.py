@@ -27,6 +27,7 @@ from annotation.operations.operation import (
 )
 from annotation.pipeline.advance import advance
 from annotation.pipeline.controls.candidates import find_candidates
+from annotation.pipeline.controls.drafts import draft_controls
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
@@ -39,6 +40,7 @@ from retrieval.ranking.fusion import RETRIEVERS
 from retrieval.search.retrieve import retrieve
 
 MOST_HITS = 1_000_000
+DEVICE = Argument("device", "device", "Device", default=settings.ENCODER_DEVICE)
 LIVE = Argument("live", "flag", "Spend real money on production MTurk", default=False)
 
 
@@ -172,6 +174,11 @@ def _find_candidates(campaign: Campaign, options: Options, run: Run) -> Result:
     return asdict(find_candidates(campaign, progress=run.stage("reading labelled triplets", None)))
 
 
+def _draft_controls(campaign: Campaign, options: Options, run: Run) -> Result:
+    count = run.stage("looking below the candidates", None)
+    return asdict(draft_controls(campaign, device=options["device"], progress=count))
+
+
 OPERATIONS = (
     LongOperation(
         "retrieve",
@@ -191,7 +198,7 @@ OPERATIONS = (
                 "fresh", "flag", "Refuse an index that lacks pairs of the corpus", default=False
             ),
         ),
-        (Argument("device", "device", "Device", default=settings.ENCODER_DEVICE),),
+        (DEVICE,),
     ),
     LongOperation(
         "pack",
@@ -275,5 +282,14 @@ OPERATIONS = (
         CHANGE_CONTROLS,
         _find_candidates,
         logged=False,
+    ),
+    LongOperation(
+        "draft-controls",
+        "draft controls from the campaign's own queries and corpus, which a person confirms one "
+        "by one",
+        CHANGE_CONTROLS,
+        _draft_controls,
+        command_arguments=(DEVICE,),
+        logged=False,  # what a person confirms is
     ),
 )

@@ -171,6 +171,6 @@ def _seed(campaign: Campaign, number: int) -> int:
 
 def _negatives(campaign: Campaign) -> list[str]:
     """Those least in use first."""
-    own = Control.objects.filter(kind=Kind.NEGATIVE, campaign=campaign, retired_at=None)
+    own = campaign.controls.filter(kind=Kind.NEGATIVE, drafted=False, retired_at=None)
     used = own.annotate(used=Count("items")).order_by("used", "key")
     return list(used.values_list("key", flat=True))
