@@ -1,6 +1,6 @@
 """How well the controls of a packed campaign can be told apart, kept with the campaign."""
 
-from annotation.analytics.quality.control_leak import LEAKS_ABOVE, MOST_HITS, ShownItem, told_apart
+from annotation.analytics.quality.control_leak import LEAKS_ABOVE, MOST_HITS, ShownItem, leak_of
 from annotation.models import Campaign, HitItem
 from annotation.pipeline.controls.own_controls import has_own_controls
 
@@ -11,7 +11,7 @@ CANDIDATE = ("triplet__candidate__query__text", "triplet__candidate__pair__quest
 
 def measure_leak(campaign: Campaign) -> float | None:
     """Of its first HITs; None where they are too few to say."""
-    campaign.control_leak = told_apart(_shown(campaign), seed=campaign.seed)
+    campaign.control_leak = leak_of(_shown(campaign), seed=campaign.seed)
     campaign.save(update_fields=["control_leak"])
     return campaign.control_leak
 
@@ -40,7 +40,8 @@ def _shown(campaign: Campaign) -> list[ShownItem]:
     rows = items.order_by("hit__number", "position").values_list(
         "hit__number", "position", "key", "control_id", *CONTROL, *CANDIDATE
     )
-    return [
-        ShownItem(hit, position, key, *(texts[3:] if control is None else texts[:3]), bool(control))
-        for hit, position, key, control, *texts in rows
-    ]
+    shown = []
+    for hit, position, key, control, *texts in rows:
+        query, question, answer = texts[3:] if control is None else texts[:3]
+        shown.append(ShownItem(hit, position, key, query, question, answer, control is not None))
+    return shown

@@ -41,7 +41,7 @@ class ShownItem:
     is_control: bool
 
 
-def told_apart(items: Sequence[ShownItem], *, seed: int = 0) -> float | None:
+def leak_of(items: Sequence[ShownItem], *, seed: int = 0) -> float | None:
     """The area under the attacker's ROC curve: 0.5 is a coin, 1.0 tells all.
 
     None: there are too few HITs to say.
@@ -63,9 +63,9 @@ def area(attacker: Any, features: Any, items: Sequence[ShownItem], known: Mask) 
     """Of an estimator of scikit-learn's that learns from the known half, on the other one."""
     from sklearn.metrics import roc_auc_score  # noqa: PLC0415
 
-    truth = np.array([item.is_control for item in items])
-    attacker.fit(features[known], truth[known])
-    return float(roc_auc_score(truth[~known], attacker.predict_proba(features[~known])[:, 1]))
+    controls = np.array([item.is_control for item in items])
+    attacker.fit(features[known], controls[known])
+    return float(roc_auc_score(controls[~known], attacker.predict_proba(features[~known])[:, 1]))
 
 
 def half_of_hits(items: Sequence[ShownItem], seed: int) -> Mask | None:
@@ -88,7 +88,7 @@ def words_of(texts: Sequence[str], known: Mask) -> csr_matrix:
 
 def numbers_of(items: Sequence[ShownItem], words: Mapping[str, csr_matrix], known: Mask) -> Numbers:
     """All but the words, each column of mean 0 and spread 1 in the known half."""
-    numbers = np.column_stack(
+    numbers: Numbers = np.column_stack(
         [
             *(_lengths([getattr(item, text) for item in items]) for text in TEXTS),
             *_returns(items),
@@ -98,7 +98,8 @@ def numbers_of(items: Sequence[ShownItem], words: Mapping[str, csr_matrix], know
         ]
     )
     spread = numbers[known].std(axis=0)
-    return (numbers - numbers[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    scaled: Numbers = (numbers - numbers[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled
 
 
 def _lengths(texts: Sequence[str]) -> Numbers:

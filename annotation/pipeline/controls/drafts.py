@@ -8,7 +8,7 @@ from itertools import islice
 
 from django.db import IntegrityError, transaction
 
-from annotation.models import Campaign, Control, ControlDraft
+from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.controls import Texts, fit
 from annotation.protocol.labels.control_drafts import LAST_NEGATIVE, Pair, Ranked, draft
 from annotation.protocol.labels.rewordings import Style
@@ -23,7 +23,7 @@ from retrieval.vectors.types import Encoder
 MOST_QUERIES = 200  # at a time: nobody goes through more drafts at once
 MOST_READ = 20_000  # pairs, to know how the corpus sounds
 LOOKUP = 50  # queries, with their candidates and the ranks below
-State = ControlDraft.State
+State = ControlCandidate.State
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def dismiss(found: ControlDraft, *, by: str, now: datetime) -> None:
     _decide(found, State.DISMISSED, by=by, now=now)
 
 
-def _decide(found: ControlDraft, state: State, *, by: str, now: datetime) -> None:
+def _decide(found: ControlDraft, state: ControlCandidate.State, *, by: str, now: datetime) -> None:
     still_open = ControlDraft.objects.filter(pk=found.pk, state=State.OPEN)
     if not still_open.update(state=state, decided_by=by, decided_at=now):
         raise UserError("Somebody has decided on this draft already.")

@@ -70,8 +70,8 @@ def _positives(ranked: Ranked, style: Style, answers: Mapping[str, int]) -> list
 
 def _negatives(ranked: Ranked, answers: Mapping[str, int]) -> list[Draft]:
     depth = len(ranked.candidates)
-    # Of a small corpus, the last third.
-    first = min((FIRST_NEGATIVE - 1) * depth, 2 * len(ranked.below) // 3)
+    # Of a small corpus, the last quarter.
+    first = min((FIRST_NEGATIVE - 1) * depth, 3 * len(ranked.below) // 4)
     far = ranked.below[first : (LAST_NEGATIVE - 1) * depth]
     said = {ranked.answer, *(pair.answer for pair in ranked.candidates)}
     words = words_of(ranked.query)

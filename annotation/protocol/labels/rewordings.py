@@ -11,13 +11,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
+HOW = (
+    "how do i | how can i | how to | how do you | how can you | how do we | how can we | "
+    "how does one | how can one"
+)
+BEST = (
+    "what is the best way to | what's the best way to | best way to | what should i do to | "
+    "what do i have to do to"
+)
 # The openings of a line ask for the same: any may come in the place of any other.
 OPENINGS = tuple(
     tuple(line.split(" | "))
     for line in (
-        "how do i | how can i | how to | how do you | how can you | how do we | how can we | "
-        "how does one | how can one | what is the best way to | what's the best way to | "
-        "best way to | what should i do to | what do i have to do to",
+        " | ".join((HOW, BEST)),
         "what is | what's | tell me what is",
         "what are | which are | tell me what are",
         "what are the | the | which are the",
@@ -27,8 +33,7 @@ OPENINGS = tuple(
         "who is | who's",
         "where can i | where do i | where could i | where should i",
         "can i | is it possible to | am i able to | could i | is it possible for me to | may i",
-        "can you | is it possible to | are you able to | could you | can one",
-        "is it possible to | is there a way to | is there any way to | can i | can you",
+        "is it possible to | is there a way to | is there any way to | can i",
         "is there a way to | is there any way to | is it possible to",
         "i need to | i want to | i would like to | i'd like to",
         "does anyone know | do you know",
@@ -50,7 +55,6 @@ WORDS = tuple(
         "kids | children",
         "auto insurance | car insurance | vehicle insurance",
         "homeowners insurance | home insurance",
-        "long term care insurance | ltc insurance",
         "fix | repair",
         "choose | select | pick",
         "change | modify",
@@ -69,7 +73,6 @@ WORDS = tuple(
         "genetic changes | gene mutations",
         "symptoms | signs and symptoms",
         "treatments | therapies",
-        "childhood | in children",
         "cost | cost approximately",
         "people affected by | people with",
         "sign up for | enroll in",
@@ -96,8 +99,6 @@ WORDS = tuple(
         "currencies | kinds of currency",
         "charged | billed",
         "declined | refused | rejected",
-        "fee | charge",
-        "fees | charges",
         "verify | confirm",
         "identity | id",
         "passcode | pin code",
@@ -121,7 +122,8 @@ _PASSIVE = re.compile(
     r"(\w+ed|built|done|found|known|made|seen|\w+ten)\b(.*)",
     re.IGNORECASE,
 )
-_ASKING = re.compile(r"(?:do|does|is|are|can|will) (.+)", re.IGNORECASE)
+_SUBJECT = "i|you|we|it|he|she|they|there|this|that|one|my|your|any|anyone|some|a|an"
+_ASKING = re.compile(rf"(?:do|does|is|are|can|will) (?!(?:{_SUBJECT})\b)(.+)", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<=\s)(?:the|a|an)\s", re.IGNORECASE)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from annotation.analytics.quality.control_leak import LEAKS_ABOVE, ShownItem, told_apart
+from annotation.analytics.quality.control_leak import LEAKS_ABOVE, ShownItem, leak_of
 
 WORDS = [f"word{number}" for number in range(40)]
 
@@ -31,7 +31,7 @@ def with_leak(change: Callable[[ShownItem], dict[str, object]]) -> list[ShownIte
 
 
 def test_nothing_tells_controls_that_are_made_like_the_rest() -> None:
-    auc = told_apart(items())
+    auc = leak_of(items())
     assert auc is not None
     assert 0.4 < auc < LEAKS_ABOVE
 
@@ -47,7 +47,7 @@ def test_nothing_tells_controls_that_are_made_like_the_rest() -> None:
     ],
 )
 def test_one_sign_is_enough_to_tell_them(change: Callable[[ShownItem], dict[str, object]]) -> None:
-    auc = told_apart(with_leak(change))
+    auc = leak_of(with_leak(change))
     assert auc is not None
     assert auc > 0.75
 
@@ -57,11 +57,11 @@ def test_a_query_that_never_comes_back_tells_them_too() -> None:
     shown = [
         item if item.is_control else replace(item, query=WORDS[item.hit % 4]) for item in items()
     ]
-    auc = told_apart(shown)
+    auc = leak_of(shown)
     assert auc is not None
     assert auc > 0.95
 
 
 def test_of_a_few_hits_nothing_is_said() -> None:
-    assert told_apart(items(hits=7)) is None
-    assert told_apart(items(hits=8)) is not None
+    assert leak_of(items(hits=7)) is None
+    assert leak_of(items(hits=8)) is not None

@@ -53,20 +53,20 @@ def test_negatives_are_from_ranks_far_below_the_candidates() -> None:
     ]  # fmt: skip
 
 
-def test_of_a_small_corpus_the_last_third_serves() -> None:
+def test_of_a_small_corpus_the_last_quarter_serves() -> None:
     ranked = Ranked(QUERY, "Water them.", numbered("seed", 30), numbered("soil", 6))
     assert [question for _, question, _ in drafts(ranked, "negative")] == ["soil 4?", "soil 5?"]
 
 
 def test_a_negative_has_other_words_and_another_answer_than_what_is_near() -> None:
-    seeds = numbered("seed", 1)
+    seeds = numbered("seed", 2)
     below = [
-        *numbered("soil", 6),
+        *numbered("soil", 9),
         Pair("How can I grow tomatoes then?", "Patience."),  # the query's words
         Pair("What is a seed bed?", seeds[0].answer),  # a candidate's answer
         Pair("What is a spade?", "A tool."),
     ]
-    assert drafts(Ranked(QUERY, "Water them.", seeds, below[3:]), "negative") == [
+    assert drafts(Ranked(QUERY, "Water them.", seeds, below), "negative") == [
         ("rank", "What is a spade?", "A tool.")
     ]
 
