@@ -405,6 +405,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AssignmentStatus": "annotation.models.Assignment.Status",
         "CampaignState": "annotation.analytics.campaign.completion.STATES",
+        "ControlKind": "annotation.models.Control.Kind",
+        "DecisionState": "annotation.models.ControlCandidate.State",
         "DeliveryState": "annotation.models.Delivery.State",
         "EventType": "annotation.models.Event.Type",
         "HitState": "annotation.analytics.quality.hit_states.HitState",

@@ -19,6 +19,7 @@ from annotation.api.controls.campaign_controls import (
     CampaignControl,
     CampaignControls,
     ControlCandidates,
+    ControlDrafts,
     ControlRates,
 )
 from annotation.api.controls.control_import import ImportControls
@@ -108,6 +109,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/controls/<int:pk>", CampaignControl.as_view()),
     path(f"{CAMPAIGN}/control-rates", ControlRates.as_view()),
     path(f"{CAMPAIGN}/control-candidates", ControlCandidates.as_view()),
+    path(f"{CAMPAIGN}/control-drafts", ControlDrafts.as_view()),
     path(f"{CAMPAIGN}/triplets", Triplets.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>", OneTriplet.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>/votes", Votes.as_view()),

@@ -45,6 +45,7 @@ class Migration(migrations.Migration):
                 ('exclusion_id', models.CharField(blank=True, max_length=64)),
                 ('known_id', models.CharField(blank=True, max_length=64)),
                 ('qualified_id', models.CharField(blank=True, max_length=64)),
+                ('control_leak', models.FloatField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('query_set', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='campaign', to='retrieval.queryset')),
             ],
@@ -72,6 +73,7 @@ class Migration(migrations.Migration):
                 ('query', models.TextField()),
                 ('question', models.TextField()),
                 ('answer', models.TextField()),
+                ('drafted', models.BooleanField(db_default=False, default=False)),
                 ('retired_at', models.DateTimeField(blank=True, null=True)),
                 ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='controls', to='annotation.campaign')),
             ],
@@ -295,6 +297,26 @@ class Migration(migrations.Migration):
                 ('triplet', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='control_candidate', to='annotation.triplet')),
             ],
         ),
+        migrations.CreateModel(
+            name='ControlDraft',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('positive', 'Positive'), ('negative', 'Negative')], max_length=8)),
+                ('origin', models.CharField(choices=[('copy', "a pair with the query's own answer"), ('rewording', 'the query in other words'), ('rank', 'a pair far below the candidates')], max_length=9)),
+                ('question', models.TextField()),
+                ('answer', models.TextField()),
+                ('state', models.CharField(choices=[('open', 'Open'), ('confirmed', 'Confirmed'), ('dismissed', 'Dismissed')], default='open', max_length=9)),
+                ('decided_by', models.CharField(blank=True, max_length=150)),
+                ('decided_at', models.DateTimeField(blank=True, null=True)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='control_drafts', to='annotation.campaign')),
+                ('control', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='control_draft', to='annotation.control')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='control_drafts', to='retrieval.query')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['campaign', 'state', 'id'], name='drafts_by_state')],
+                'constraints': [models.UniqueConstraint(fields=('query', 'question'), name='a_question_drafted_once')],
+            },
+        ),
         migrations.AddField(
             model_name='hititem',
             name='triplet',
@@ -445,7 +467,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='control',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('campaign', None), ('kind', 'positive')), models.Q(('campaign__isnull', False), ('kind', 'negative')), _connector='OR'), name='pool_is_positive_campaign_is_negative'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('campaign', None), ('drafted', False), ('kind', 'positive')), models.Q(('campaign__isnull', False), ('drafted', True)), models.Q(('campaign__isnull', False), ('kind', 'negative')), _connector='OR'), name='a_control_is_of_the_pool_or_a_campaign'),
         ),
         migrations.AddConstraint(
             model_name='instructions',

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.protocol.policy.policy import Policy
-from retrieval.models import Candidate, QuerySet
+from retrieval.models import Candidate, Query, QuerySet
 
 
 class Campaign(models.Model):
@@ -36,6 +36,8 @@ class Campaign(models.Model):
     exclusion_id = models.CharField(max_length=64, blank=True)
     known_id = models.CharField(max_length=64, blank=True)  # held by workers with reviewed work
     qualified_id = models.CharField(max_length=64, blank=True)  # held by who passed its test
+    # The attacker's AUC on its packed HITs; null: they are too few, or not packed.
+    control_leak = models.FloatField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -75,7 +77,10 @@ class Instructions(models.Model):
 
 
 class Control(models.Model):
-    """A triplet whose answer is known: positives from the shared pool, negatives per campaign."""
+    """A triplet whose answer is known: of the shared pool, or a campaign's own.
+
+    A campaign without drafts that somebody confirmed has negatives alone, drawn when it was packed.
+    """
 
     class Kind(models.TextChoices):
         POSITIVE = "positive"
@@ -89,6 +94,8 @@ class Control(models.Model):
     query = models.TextField()
     question = models.TextField()
     answer = models.TextField()
+    # For this campaign, and confirmed by a person.
+    drafted = models.BooleanField(default=False, db_default=False)
     # Since then it goes into no new HIT; those that hold it are judged by it all the same.
     retired_at = models.DateTimeField(null=True, blank=True)
 
@@ -103,9 +110,10 @@ class Control(models.Model):
                 fields=["campaign", "key"], name="one_control_per_campaign_key"
             ),
             models.CheckConstraint(
-                condition=Q(kind="positive", campaign=None)
+                condition=Q(kind="positive", campaign=None, drafted=False)
+                | Q(campaign__isnull=False, drafted=True)
                 | Q(kind="negative", campaign__isnull=False),
-                name="pool_is_positive_campaign_is_negative",
+                name="a_control_is_of_the_pool_or_a_campaign",
             ),
         ]
 
@@ -239,3 +247,39 @@ class ControlCandidate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.triplet}: {self.state}"
+
+
+class ControlDraft(models.Model):
+    """A control made of the campaign's own texts: until a person confirms it, it is none."""
+
+    State = ControlCandidate.State
+
+    class Origin(models.TextChoices):
+        COPY = "copy", "a pair with the query's own answer"
+        REWORDING = "rewording", "the query in other words"
+        RANK = "rank", "a pair far below the candidates"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="control_drafts")
+    kind = models.CharField(max_length=8, choices=Control.Kind.choices)
+    origin = models.CharField(max_length=9, choices=Origin.choices)
+    query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="control_drafts")
+    question = models.TextField()
+    answer = models.TextField()
+    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
+    decided_by = models.CharField(max_length=150, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    control = models.OneToOneField(
+        Control, on_delete=models.PROTECT, null=True, blank=True, related_name="control_draft"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["query", "question"], name="a_question_drafted_once")
+        ]
+        indexes = [
+            # a person goes through those that wait
+            models.Index(fields=["campaign", "state", "id"], name="drafts_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} draft {self.pk}: {self.state}"

@@ -196,7 +196,7 @@ def _negatives(campaign: Campaign, triplets: int) -> list[Texts]:
     """As packing would draw them; of a packed campaign those that it has."""
     policy = campaign.policy
     needed = negatives_needed(triplets, policy) + negatives_for_ties(triplets, policy)
-    stored = campaign.controls.filter(retired_at=None).order_by("key")
+    stored = campaign.controls.filter(drafted=False, retired_at=None).order_by("key")
     texts = list(stored.values_list("query", "question", "answer")[:needed])
     if len(texts) == needed:
         return texts

@@ -17,6 +17,7 @@ from annotation.web.controls.controls import (
     controls,
     find_control_candidates,
 )
+from annotation.web.controls.drafts import control_drafts
 from annotation.web.database import build, count, pair, upload
 from annotation.web.experts.gold_import import import_experts
 from annotation.web.experts.review import review
@@ -92,6 +93,7 @@ urlpatterns = [
         find_control_candidates,
         name="find-control-candidates",
     ),
+    path("campaigns/<slug:name>/control-drafts", control_drafts, name="campaign-control-drafts"),
     path("campaigns/<slug:name>/dry-run", dry_run, name="campaign-dry-run"),
     path("pilots/", pilots, name="pilots"),
     path("pilots/<slug:name>/", pilot, name="pilot"),

@@ -36,6 +36,7 @@ def retrieve_deeper(
     k: int,
     to: int,
     seed: int,
+    as_far_as_it_goes: bool = False,
     progress: Progress = no_progress,
     device: str = "auto",
     encoder: Encoder | None = None,
@@ -43,11 +44,14 @@ def retrieve_deeper(
     """Ranks k + 1 to `to` of some queries, drawn by the seed; the query set has ranks 1 to k.
 
     The search is the one of before: its index, its retrievers, and all its queries held out.
+    `as_far_as_it_goes`: in a small corpus `to` is its last rank instead.
     """
     version = _same_index(studied)
     drawn = sample_of(studied, queries, seed)
     index = open_index(version)
     excluded = index.excluded(list(studied.queries.values_list("question_key", flat=True)))
+    if as_far_as_it_goes:
+        to = max(k + 1, min(to, int((~excluded).sum())))
     require_enough(drawn, index, excluded, to)
     encoder = encoder or load_encoder(model_of(version), device)
     require_same_model(version, encoder)

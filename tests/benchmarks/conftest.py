@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from benchmarks import folders
+from benchmarks.control_leak.corpora import BANKING
 from benchmarks.models.data import TREC_SPLITS, TRECQA, WIKIQA
 from benchmarks.quality.tasks import DUPLICATES
 from tests.retrieval.training import tiny
@@ -52,12 +53,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row = json.loads(line)
         meanings.setdefault(row["meaning"], []).append(row["question"])
     pairs = (
-        {"question": question, "answer": f"It is {meaning}, {number // 4}.", "answer_type": "long"}
+        {
+            "question": question,
+            "answer": f"It is {meaning}, {number // 4}.",
+            "answer_type": "long",
+            "source": ("insuranceqa", "medquad")[number % 2],
+            "extra": {"focus": meaning, "qtype": "information"},
+        }
         for meaning, questions in meanings.items()
         for number, question in enumerate(questions)
     )
     with _opened(folder / folders.PAIRS) as file:
         file.writelines(json.dumps(row) + "\n" for row in pairs)
+    intents = (
+        {"split": "train", "intent": meaning, "text": question}
+        for meaning, questions in meanings.items()
+        for question in questions
+    )
+    _write(folder / BANKING, intents)
     groups = [questions for questions in meanings.values() if len(questions) > 5]
     _write(folder / DUPLICATES[0], _judged(groups, "label", start=0))
     _write(folder / DUPLICATES[1], _judged(groups, "is_duplicate", start=2))

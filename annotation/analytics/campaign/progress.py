@@ -7,6 +7,7 @@ before: candidates, triplets (which are packed), triplets_published, judged (wit
 from django.db.models import Count, Q, Sum
 
 from annotation.analytics.campaign.status import blockers, campaign_status, labelled_of
+from annotation.analytics.quality.campaign_leak import leak_figures
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.qualification_url import qualification_test_url
@@ -34,6 +35,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **hit_counts(campaign),
         **assignment_counts(campaign),
         **_votes(campaign),
+        **leak_figures(campaign),
         **_experts(campaign),
         **trouble_counts(campaign),
         "blockers": blockers(campaign),

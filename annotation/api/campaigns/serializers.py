@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.analytics.campaign.completion import STATES, state_of
+from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.models import Account, Campaign
 from annotation.operations.campaigns import warnings_of
 from annotation.pipeline.publishing.takers import too_small_a_team
@@ -48,7 +49,13 @@ class CampaignRead(CampaignRow):
         help_text="whether the campaign's candidates have been retrieved"
     )
     warnings = serializers.SerializerMethodField(
-        help_text="what will block the campaign, such as ties in a team of two"
+        help_text="what will block or spoil the campaign, such as ties in a team of two, or "
+        "controls that can be told apart"
+    )
+    control_leak = serializers.FloatField(
+        allow_null=True,
+        help_text="AUC of somebody who tells controls apart without reading, 0.5 is chance; null: "
+        "not packed, or too few HITs",
     )
     figures = serializers.SerializerMethodField(
         help_text="the latest counts, as of `at`; null: not counted yet"
@@ -58,8 +65,8 @@ class CampaignRead(CampaignRow):
         return campaign.query_set.retrieved_with_id is not None
 
     def get_warnings(self, campaign: Campaign) -> list[str]:
-        warning = too_small_a_team(campaign.policy, campaign)
-        return [warning] if warning else []
+        warnings = (too_small_a_team(campaign.policy, campaign), leak_warning(campaign))
+        return [warning for warning in warnings if warning]
 
     def get_figures(self, campaign: Campaign) -> dict[str, Any] | None:
         newest = campaign.snapshots.order_by("-at").first()
@@ -94,5 +101,6 @@ READ = {
     "origin": "sample",
     "retrieved": True,
     "warnings": [],
+    "control_leak": 0.58,
     "figures": {"at": "2026-11-22T11:30:00Z", "triplets": 450, "labelled": 312},
 }

@@ -22,7 +22,7 @@ from annotation.api.controls.controls import (
     rates_in,
     shown,
 )
-from annotation.models import Control, ControlCandidate
+from annotation.models import Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.candidates import control_candidates
 from annotation.protocol.screening.control_accuracy import ControlRate
 from core.rest.openapi import operation
@@ -58,10 +58,37 @@ class ControlCandidateFilter(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(required=False, choices=ControlCandidate.State.choices)
 
 
+class ControlDraftRow(serializers.Serializer[ControlDraft]):
+    id = serializers.IntegerField(source="pk")
+    state = serializers.ChoiceField(choices=ControlDraft.State.choices)
+    kind = serializers.ChoiceField(choices=Control.Kind.choices)
+    origin = serializers.ChoiceField(choices=ControlDraft.Origin.choices)
+    query = serializers.CharField(source="query.text")
+    question = serializers.CharField()
+    answer = serializers.CharField()
+    control = serializers.IntegerField(source="control_id", allow_null=True)
+    decided_by = serializers.CharField()
+    decided_at = serializers.DateTimeField(allow_null=True)
+
+
+class ControlDraftFilter(serializers.Serializer[dict[str, Any]]):
+    state = serializers.ChoiceField(required=False, choices=ControlDraft.State.choices)
+
+
 CANDIDATE = {
     "state": "open",
     "triplet": 77,
     **SENT,
+    "decided_by": "",
+    "decided_at": None,
+}
+DRAFT = {
+    "id": 3,
+    "state": "open",
+    "kind": "positive",
+    "origin": "rewording",
+    **SENT,
+    "control": None,
     "decided_by": "",
     "decided_at": None,
 }
@@ -73,7 +100,7 @@ class CampaignControls(APIView):
 
     @operation(
         "campaign_control_list",
-        "List a campaign's own controls, which are negative",
+        "List a campaign's own controls",
         tag=TAG,
         parameters=[ControlFilter],
         answers={200: ControlRow(many=True)},
@@ -132,6 +159,25 @@ class ControlCandidates(APIView):
         campaign = campaign_of(request, name, SEE_VOTES)
         found = control_candidates(campaign).filter(**query(request, ControlCandidateFilter))
         return page(self, found.select_related(*TEXTS), ControlCandidateRow)
+
+
+class ControlDrafts(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "control_draft_list",
+        "List drafts of a campaign's own controls, which a person confirms or dismisses",
+        tag=TAG,
+        parameters=[ControlDraftFilter],
+        answers={200: ControlDraftRow(many=True)},
+        example=DRAFT,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        drafts = campaign_of(request, name).control_drafts.filter(
+            **query(request, ControlDraftFilter)
+        )
+        return page(self, drafts.select_related("query"), ControlDraftRow)
 
 
 def _total(figures: Figures, kind: str) -> dict[str, Any] | None:

@@ -6,10 +6,10 @@ from typing import Any
 from django.utils import timezone
 
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.models import Campaign, ControlCandidate
+from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
 from annotation.operations.pool import MOST_NUMBER, REPLACE, RETIRE, TEXTS, texts_in
-from annotation.pipeline.controls import candidates
+from annotation.pipeline.controls import candidates, drafts
 from core.errors import UserError
 
 TRIPLET = Argument("triplet", "count", "Candidate triplet", "its number", maximum=MOST_NUMBER)
@@ -61,6 +61,43 @@ def _found(campaign: Campaign, given: Options) -> ControlCandidate | None:
     return found.select_related("triplet__candidate__query", "triplet__candidate__pair").first()
 
 
+DRAFT = Argument("draft", "count", "Draft", "its number", maximum=MOST_NUMBER)
+
+
+def _confirm_draft(campaign: Campaign, options: Options) -> Result:
+    found, by = _draft(campaign, options), options["by"].name
+    question, answer = options["question"], options["answer"]
+    return {"new": drafts.confirm(found, question, answer, by=by, now=timezone.now()).pk}
+
+
+def _preview_draft(campaign: Campaign, options: Options) -> list[str]:
+    tried(_confirm_draft)(campaign, options)
+    found = _draft(campaign, options)
+    right = "Yes" if found.kind == Control.Kind.POSITIVE else "No"
+    return [
+        f"The query is {found.query.text!r}, and the only right answer {right}.",
+        "HITs that are packed from now on can contain this control. A worker who answers "
+        "otherwise fails it, so confirm only what nobody can doubt.",
+    ]
+
+
+def _draft_before(campaign: Campaign, given: Options) -> Options:
+    found = campaign.control_drafts.filter(pk=given.get("draft", 0)).first()
+    return {"question": found.question, "answer": found.answer} if found else {}
+
+
+def _dismiss_draft(campaign: Campaign, options: Options) -> Result:
+    drafts.dismiss(_draft(campaign, options), by=options["by"].name, now=timezone.now())
+    return {}
+
+
+def _draft(campaign: Campaign, options: Options) -> ControlDraft:
+    found = campaign.control_drafts.filter(pk=options["draft"]).select_related("query").first()
+    if found is None:
+        raise UserError(f"Campaign {campaign} has no draft {options['draft']} of a control.")
+    return found
+
+
 OF_A_CAMPAIGN: dict[str, Any] = {"noun": "campaign", "verb": ""}
 OPERATIONS = (
     replace(REPLACE, title="Replace", button=REPLACE.words, **OF_A_CAMPAIGN),
@@ -92,5 +129,32 @@ OPERATIONS = (
         confirms=False,
         title="Dismiss",
         button="Dismiss the candidate",
+    ),
+    Operation(
+        "confirm-draft",
+        "make a draft a control of the campaign, with its texts or better ones",
+        CHANGE_CONTROLS,
+        _preview_draft,
+        _confirm_draft,
+        (DRAFT, *TEXTS[1:]),
+        subject="draft",
+        calls_crowd=False,
+        confirms=False,
+        title="Confirm",
+        button="Confirm as a control",
+        initial=_draft_before,
+    ),
+    Operation(
+        "dismiss-draft",
+        "dismiss a draft of a control, so that it is not proposed again",
+        CHANGE_CONTROLS,
+        tried(_dismiss_draft, "Draft {draft} is not proposed again."),
+        _dismiss_draft,
+        (DRAFT,),
+        subject="draft",
+        calls_crowd=False,
+        confirms=False,
+        title="Dismiss",
+        button="Dismiss the draft",
     ),
 )

@@ -12,6 +12,7 @@ from annotation.access.roles import CHANGE_CONTROLS, RUN, VIEW
 from annotation.analytics.campaign.publication_preview import publication_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import campaign_status
+from annotation.analytics.quality.campaign_leak import leak_figures, measure_leak
 from annotation.crowd.factory import check_live, open_crowd, site_of
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
@@ -26,6 +27,7 @@ from annotation.operations.operation import (
 )
 from annotation.pipeline.advance import advance
 from annotation.pipeline.controls.candidates import find_candidates
+from annotation.pipeline.controls.drafts import draft_controls
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
@@ -38,6 +40,7 @@ from retrieval.ranking.fusion import RETRIEVERS
 from retrieval.search.retrieve import retrieve
 
 MOST_HITS = 1_000_000
+DEVICE = Argument("device", "device", "Device", default=settings.ENCODER_DEVICE)
 LIVE = Argument("live", "flag", "Spend real money on production MTurk", default=False)
 
 
@@ -68,11 +71,14 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
 
 def _pack(campaign: Campaign, options: Options, run: Run) -> Result:
     hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
+    count = run.stage("packing HITs", hits)
     with transaction.atomic():
-        packed = pack_hits(campaign, progress=run.stage("packing HITs", hits))
+        packed = pack_hits(campaign, again=options["again"], progress=count)
         if not packed.already:
             run.log(asdict(packed))
-    return asdict(packed)
+    if not packed.already:
+        measure_leak(campaign)
+    return asdict(packed) | leak_figures(campaign)
 
 
 def _publication(campaign: Campaign, options: Options) -> list[str]:
@@ -168,6 +174,11 @@ def _find_candidates(campaign: Campaign, options: Options, run: Run) -> Result:
     return asdict(find_candidates(campaign, progress=run.stage("reading labelled triplets", None)))
 
 
+def _draft_controls(campaign: Campaign, options: Options, run: Run) -> Result:
+    count = run.stage("looking below the candidates", None)
+    return asdict(draft_controls(campaign, device=options["device"], progress=count))
+
+
 OPERATIONS = (
     LongOperation(
         "retrieve",
@@ -187,13 +198,22 @@ OPERATIONS = (
                 "fresh", "flag", "Refuse an index that lacks pairs of the corpus", default=False
             ),
         ),
-        (Argument("device", "device", "Device", default=settings.ENCODER_DEVICE),),
+        (DEVICE,),
     ),
     LongOperation(
         "pack",
-        "pack triplets into HITs, each with a positive and a negative control",
+        "pack triplets into HITs, each with a positive and a negative control, and measure whether "
+        "the controls can be told apart",
         RUN,
         _pack,
+        (
+            Argument(
+                "again",
+                "flag",
+                "Pack again, with the controls that there are now; before publication only",
+                default=False,
+            ),
+        ),
     ),
     LongOperation(
         "publish",
@@ -262,5 +282,14 @@ OPERATIONS = (
         CHANGE_CONTROLS,
         _find_candidates,
         logged=False,
+    ),
+    LongOperation(
+        "draft-controls",
+        "draft controls from the campaign's own queries and corpus, which a person confirms one "
+        "by one",
+        CHANGE_CONTROLS,
+        _draft_controls,
+        command_arguments=(DEVICE,),
+        logged=False,  # what a person confirms is
     ),
 )

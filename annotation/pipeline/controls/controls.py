@@ -44,7 +44,7 @@ def positive(texts: Texts) -> Control:
 
 def add_positive(texts: Texts) -> Control:
     """To the pool that all campaigns share, for HITs to come."""
-    control = positive(_fit(texts))
+    control = positive(fit(texts))
     try:
         with transaction.atomic():
             control.save(force_insert=True)
@@ -56,11 +56,11 @@ def add_positive(texts: Texts) -> Control:
 @transaction.atomic
 def replace(control: Control, texts: Texts, *, now: datetime) -> Control:
     """A new control with these texts in place of one, which retires."""
-    texts = _fit(texts)
+    texts = fit(texts)
     if texts == Texts(control.query, control.question, control.answer):
         raise UserError("Nothing is changed: these are the texts that the control has.")
     _retire(control, now)
-    if control.kind == Control.Kind.POSITIVE:
+    if control.campaign_id is None:
         return add_positive(texts)
     of_campaign = Control.objects.filter(campaign=control.campaign_id)
     original = control.key.partition(".")[0]
@@ -69,6 +69,7 @@ def replace(control: Control, texts: Texts, *, now: datetime) -> Control:
         kind=control.kind,
         campaign_id=control.campaign_id,
         key=f"{original}.{versions + 1}",
+        drafted=control.drafted,
         **texts._asdict(),
     )
 
@@ -96,7 +97,7 @@ def _retire(control: Control, now: datetime) -> None:
         raise UserError(RETIRED)
 
 
-def _fit(texts: Texts) -> Texts:
+def fit(texts: Texts) -> Texts:
     cleaned = Texts(*map(clean_text, texts))
     try:
         check_texts(cleaned)
@@ -108,7 +109,8 @@ def _fit(texts: Texts) -> Texts:
 def _policies(control: Control) -> list[Policy]:
     """Of the campaigns that draw on it."""
     if control.campaign is not None:
-        return [control.campaign.policy]
+        is_needed = not control.drafted or control.campaign.hits.exists()
+        return [control.campaign.policy] if is_needed else []
     living = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
     return [campaign.policy for campaign in living]
 
@@ -119,7 +121,10 @@ def _others_locked(control: Control, least: int) -> int:
     Until the transaction ends nobody else retires one.
     """
     in_use = Control.objects.filter(
-        kind=control.kind, campaign=control.campaign_id, retired_at=None
+        kind=control.kind,
+        campaign=control.campaign_id,
+        drafted=control.drafted,
+        retired_at=None,
     ).order_by("pk")
     if control.campaign_id is None:
         pool = in_use.select_for_update().values_list("pk", flat=True)

@@ -11,7 +11,9 @@ from django.db.models import Q, Value
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
 from annotation.pipeline.controls.negatives import create_negatives
+from annotation.pipeline.controls.own_controls import has_own_controls, own_controls
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, assignment_cents
+from annotation.protocol.packing.own_controls import pack_own
 from annotation.protocol.packing.pack import (
     HitSpec,
     ItemSpec,
@@ -51,18 +53,23 @@ class Packed:
     already: bool  # packed by an earlier run
 
 
-def pack_hits(campaign: Campaign, *, progress: Progress = no_progress) -> Packed:
+def pack_hits(
+    campaign: Campaign, *, again: bool = False, progress: Progress = no_progress
+) -> Packed:
     """Make the campaign's triplets, negative controls and HITs in one transaction, once.
 
-    Of a dataset made elsewhere, HITs hold what has no label there.
+    `again`: HITs that nobody has seen yet are replaced. Of a dataset made elsewhere, HITs hold
+    what has no label there.
     """
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if again:
+            _unpack(campaign)
         if hits := campaign.hits.count():
             return Packed(triplets_to_judge(campaign), hits, already=True)
         if campaign.query_set.brings_candidates:
             _check_unlabelled(campaign)
-        else:
+        elif not campaign.triplets.exists():
             _create_triplets(campaign)
         refs, triplets = _triplet_refs(campaign)
         try:
@@ -71,6 +78,13 @@ def pack_hits(campaign: Campaign, *, progress: Progress = no_progress) -> Packed
             raise UserError(str(error)) from error
         _create_hits(campaign, specs, triplets, progress)
     return Packed(len(triplets), len(specs), already=False)
+
+
+def _unpack(campaign: Campaign) -> None:
+    if campaign.endpoint:
+        raise UserError(f"Campaign {campaign} is published: its HITs stay as they are.")
+    HitItem.objects.filter(hit__campaign=campaign).delete()
+    campaign.hits.all().delete()
 
 
 def triplets_to_judge(campaign: Campaign) -> int:
@@ -122,6 +136,15 @@ def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]
 
 
 def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
+    if has_own_controls(campaign):
+        kind = Control.Kind
+        return pack_own(
+            refs,
+            positives=own_controls(campaign, kind.POSITIVE),
+            negatives=own_controls(campaign, kind.NEGATIVE),
+            policy=campaign.policy,
+            seed=campaign.seed,
+        )
     policy = campaign.policy
     positives = positive_names()
     needed = negatives_needed(len(refs), policy)

@@ -17,6 +17,7 @@ from annotation.models import (
     Triplet,
     Worker,
 )
+from annotation.pipeline.controls.own_controls import has_own_controls, own_controls
 from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
@@ -27,12 +28,14 @@ from annotation.pipeline.publishing.pack import (
     positive_names,
 )
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_needed
+from annotation.protocol.packing.own_controls import Turns, check_own, own_hit
+from annotation.protocol.packing.pack import HitSpec, PackingError, TripletRef, negatives_needed
 from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup
 from core.errors import UserError
 
 ASSIGNMENTS = 1  # of a HIT of repacked triplets
 BATCH = 1000
+Kind = Control.Kind
 
 
 def repack(
@@ -132,6 +135,8 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
     """Each with controls of its own: negatives that serve in no HIT yet, as long as there are."""
     policy = campaign.policy
+    if has_own_controls(campaign):
+        return _own_specs(campaign, groups, first)
     positives = positive_names()
     turns = cycle(_negatives(campaign))
     return [
@@ -146,6 +151,19 @@ def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[H
     ]
 
 
+def _own_specs(campaign: Campaign, groups: Sequence[Group], first: int) -> list[HitSpec]:
+    """Of the campaign's own controls those least in use."""
+    own = [own_controls(campaign, kind) for kind in (Kind.POSITIVE, Kind.NEGATIVE)]
+    turns = [Turns(controls) for controls in own]
+    specs = []
+    for number, group in enumerate(groups, start=first):
+        check_own(len(group.triplets), *map(len, own), policy=campaign.policy)
+        refs = [TripletRef(one.key, one.query, rank=0) for one in group.triplets]
+        seed = _seed(campaign, number)
+        specs.append(own_hit(refs, *turns, policy=campaign.policy, seed=seed))
+    return specs
+
+
 def _seed(campaign: Campaign, number: int) -> int:
     digest = hashlib.sha256(f"repack:{campaign.seed}:{number}".encode()).digest()
     return int.from_bytes(digest[:6])
@@ -153,6 +171,6 @@ def _seed(campaign: Campaign, number: int) -> int:
 
 def _negatives(campaign: Campaign) -> list[str]:
     """Those least in use first."""
-    own = Control.objects.filter(kind=Control.Kind.NEGATIVE, campaign=campaign, retired_at=None)
+    own = campaign.controls.filter(kind=Kind.NEGATIVE, drafted=False, retired_at=None)
     used = own.annotate(used=Count("items")).order_by("used", "key")
     return list(used.values_list("key", flat=True))

@@ -37,7 +37,7 @@ def is_beyond_dispute(*, votes: int, positive: int, all_steady: bool) -> bool:
 def is_clear(query: str, question: str, answer: str) -> bool:
     if max(len(query), len(question)) > LONGEST_QUESTION or len(answer) > LONGEST_ANSWER:
         return False
-    ours, theirs = _words(query), _words(question)
+    ours, theirs = words_of(query), words_of(question)
     return bool(answer.strip()) and ours != theirs and shared(ours, theirs) >= LEAST_SHARED
 
 
@@ -48,5 +48,5 @@ def shared(ours: Collection[str], theirs: Collection[str]) -> float:
     return len(one & other) / shorter if shorter else 0.0
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     return _WORD.findall(text.casefold())

@@ -76,8 +76,8 @@ def pack(
     Positives take turns, so that none serves twice more than another; a negative serves once.
     """
     _check_supply(triplets, positives, negatives, policy)
-    rng = _random(seed)
-    hits = _spread(triplets, policy.real_items, rng)
+    rng = seeded(seed)
+    hits = spread(triplets, policy.real_items, rng)
     positive_turns = itertools.cycle(_shuffled(positives, rng))
     negative_turns = iter(_shuffled(negatives, rng))
     packed = []
@@ -96,7 +96,7 @@ def pack(
 def presentation(items: Iterable[ItemSpec], *, seed: int) -> tuple[ItemSpec, ...]:
     """The order in which a HIT with this seed shows these items, in whatever order given."""
     order = sorted(items, key=lambda item: (item.kind, item.key))
-    _random(seed).shuffle(order)
+    seeded(seed).shuffle(order)
     return tuple(order)
 
 
@@ -108,7 +108,7 @@ def draw_negatives(
     too_near: Callable[[str, str], bool],
 ) -> list[tuple[str, str]]:
     """`count` different random pairs (query's key, question's key) of questions not near."""
-    rng = _random(seed)
+    rng = seeded(seed)
     keys = sorted(set(questions))
     tried: set[tuple[str, str]] = set()
     drawn: list[tuple[str, str]] = []
@@ -130,7 +130,7 @@ def draw_negatives(
     return drawn
 
 
-def _spread(
+def spread(
     triplets: Sequence[TripletRef], real_items: int, rng: random.Random
 ) -> list[list[TripletRef]]:
     """Real triplets of each HIT, of different queries wherever any arrangement allows it.
@@ -142,7 +142,7 @@ def _spread(
     stacks = _stacks(triplets, hits, rng)
     heap = [(-len(stack), rng.random(), number) for number, stack in enumerate(stacks)]
     heapq.heapify(heap)
-    spread = []
+    groups = []
     for left in range(len(triplets), 0, -real_items):
         room = min(real_items, left)
         turn = [heapq.heappop(heap)[2] for _ in range(min(room, len(heap)))]
@@ -152,8 +152,8 @@ def _spread(
         for number in turn:
             if stacks[number]:
                 heapq.heappush(heap, (-len(stacks[number]), rng.random(), number))
-        spread.append(hit)
-    return spread
+        groups.append(hit)
+    return groups
 
 
 def _second_helping(stacks: Sequence[list[TripletRef]]) -> TripletRef:
@@ -224,5 +224,5 @@ def _shuffled(keys: Sequence[str], rng: random.Random) -> list[str]:
     return order
 
 
-def _random(seed: int) -> random.Random:
+def seeded(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 reproducible on purpose, guards no secret

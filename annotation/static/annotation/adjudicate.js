@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
   if (!keys?.checked || writes(event.target)) return;
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
   const key = CSS.escape(event.key.toLowerCase());
-  const button = document.querySelector(`button[data-key="${key}"]`);
+  const button = document.querySelector(`[data-key="${key}"]`);
   if (!button) return;
   event.preventDefault();
   button.click();

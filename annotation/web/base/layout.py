@@ -59,6 +59,7 @@ TABS: list[tuple[str, str, str]] = [
 UNDER = {
     "operation": "campaign",
     "campaign-control": "campaign-controls",
+    "campaign-control-drafts": "campaign-controls",
     "campaign-hit": "campaign-hits",
     "campaign-publish": "campaign-milestones",
     "campaign-reconcile": "campaign",

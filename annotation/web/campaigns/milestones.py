@@ -7,8 +7,10 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.roles import RUN
 from annotation.analytics.campaign.milestones import milestones_of
+from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
+from annotation.pipeline.controls.own_controls import has_own_controls
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
@@ -45,7 +47,7 @@ def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
     milestones = milestones_of(campaign)
     is_next = {
         "retrieve": not milestones.is_retrieved,
-        "pack": milestones.is_retrieved and not milestones.hits,
+        "pack": milestones.is_retrieved and not milestones.is_published,
     }
     if not is_next.get(step):
         raise UserError("That step is done already, or an earlier step comes first: see below.")
@@ -58,10 +60,14 @@ def _render(
     milestones = milestones_of(campaign)
     number = _number(request.GET.get("hit", ""), milestones.hits)
     key = campaign.hits.filter(number=number).values_list("key", flat=True).first()
+    warning = leak_warning(campaign)
     context = {
         "milestones": milestones,
         "policy": campaign.policy,
         "published_to": _published_to(campaign),
+        "leak_warning": warning,
+        "may_pack_again": not milestones.is_published
+        and bool(warning or has_own_controls(campaign)),
         "too_small_a_team": too_small_a_team(campaign.policy, campaign),
         "job": milestones.job,
         "fault": fault,

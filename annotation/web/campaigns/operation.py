@@ -36,6 +36,7 @@ CAMPAIGN_PAGES = {
     "username": "campaign-roles",
     "control": "campaign-controls",
     "triplet": "campaign-controls",
+    "draft": "campaign-control-drafts",
 }
 
 

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
 from annotation.analytics.quality import review_figures
+from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.analytics.quality.control_accuracy import Figures, rates_of
-from annotation.models import Campaign, Control, ControlCandidate
+from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.candidates import control_candidates
+from annotation.pipeline.controls.own_controls import exposures
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
@@ -95,14 +97,17 @@ def controls(request: HttpRequest) -> HttpResponse:
 def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     figures = review_figures.of_campaign(campaign) or {}
     start = key_of(request.GET.get("from", ""))
+    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign))
     context: dict[str, Any] = {
         "counted": bool(figures),
         "totals": {kind.value: _total(figures, kind) for kind in Kind},
-        "positives": _lines(figures, Kind.POSITIVE, Control.objects.filter(campaign=None)),
+        "positives": _lines(figures, Kind.POSITIVE, usable),
         "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
         "all": window(campaign.controls.all(), start=start, reach=REACH),
+        "own": _own(campaign),
+        "leak_warning": leak_warning(campaign),
         "control_candidates": _open(campaign),
-        "job": _newest_job(campaign),
+        "job": newest_job(campaign, "control-candidates"),
         "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),
     }
     return page(
@@ -111,6 +116,30 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         context,
         title="Controls",
         campaign=campaign,
+    )
+
+
+@dataclass(frozen=True)
+class OwnControls:
+    """What a campaign has of its own, and who has met it."""
+
+    positives: int
+    negatives: int
+    drafts: int  # that wait for a person
+    worn: int
+    most: int  # meetings of one worker with one control
+
+
+def _own(campaign: Campaign) -> OwnControls:
+    own = campaign.controls.filter(drafted=True, retired_at=None)
+    kinds = dict(own.values_list("kind").annotate(controls=Count("pk")))
+    met = exposures(campaign).values() if kinds else ()
+    return OwnControls(
+        positives=kinds.get(Kind.POSITIVE, 0),
+        negatives=kinds.get(Kind.NEGATIVE, 0),
+        drafts=campaign.control_drafts.filter(state=ControlDraft.State.OPEN).count(),
+        worn=sum(one.is_worn for one in met),
+        most=max((one.most for one in met), default=0),
     )
 
 
@@ -148,8 +177,6 @@ def _open(campaign: Campaign) -> list[ControlCandidate]:
     return list(waiting.select_related(*TEXTS).order_by("pk")[:PAGE_SIZE])
 
 
-def _newest_job(campaign: Campaign) -> Job | None:
-    jobs = Job.objects.filter(subject=campaign.name, kind="control-candidates").select_related(
-        "requested_by"
-    )
+def newest_job(campaign: Campaign, kind: str) -> Job | None:
+    jobs = Job.objects.filter(subject=campaign.name, kind=kind).select_related("requested_by")
     return jobs.order_by("-requested_at").first()

@@ -130,6 +130,13 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
         "triplets": triplets[0].pk,
         "expert-labels": label.pk,
         "control-candidates": ControlCandidate.objects.create(triplet=triplets[2]).triplet_id,
+        "drafts": campaign.control_drafts.create(
+            kind="positive",
+            origin="rewording",
+            query=triplets[0].candidate.query,
+            question="a draft",
+            answer="Ten.",
+        ).pk,
         "builds": build.pk,
         "campaign controls": campaign.controls.order_by("pk")[0].pk,
         "pool controls": Control.objects.filter(campaign=None).order_by("pk")[0].pk,

@@ -48,6 +48,8 @@ MORE = {
     "retire-control": ["--control", "1"],
     "confirm-control": ["--triplet", "1", *TEXTS],
     "dismiss-control": ["--triplet", "1"],
+    "confirm-draft": ["--draft", "1", *TEXTS[2:]],
+    "dismiss-draft": ["--draft", "1"],
 }
 
 

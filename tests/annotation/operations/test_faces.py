@@ -26,8 +26,8 @@ from annotation.access.roles import (
 )  # fmt: skip
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign, Control, ControlCandidate
-from annotation.operations.campaign import pool_depth
+from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, ControlDraft
+from annotation.operations.campaign import pool_depth, steps
 from annotation.operations.operation import (
     Argument,
     LongOperation,
@@ -39,6 +39,7 @@ from annotation.operations.operation import (
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
+from annotation.pipeline.controls.drafts import draft_controls
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.setup.pool_depth import create_depth_study
 from annotation.web.campaigns.operation import OperationForm
@@ -82,6 +83,8 @@ TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten
 OWN_CONTROL, POOL_CONTROL = {"control": "{own control}"}, {"control": "{pool control}"}
 CANDIDATE, DISMISSED = {"triplet": "{candidate}"}, ("dismiss-control", {"triplet": "{candidate}"})
 PILOT = {"pilot": "answers", "triplets": 4, "seed": 1, "budget": "20"}
+DRAFT, NO_DRAFT = {"draft": "{draft}"}, ("dismiss-draft", {"draft": "{draft}"})
+OTHER = {"question": "the age of Ada", "answer": "Ten."}
 CASES = {
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
@@ -105,6 +108,8 @@ CASES = {
     "confirm-control": Case(CANDIDATE | TEXTS, CANDIDATE | TEXTS, impossible_after=(DISMISSED,)),
     "dismiss-control": Case(CANDIDATE, {"triplet": 1_000_000}),
     "pilot": Case(PILOT, PILOT | {"triplets": 26}),  # of 25 candidates
+    "confirm-draft": Case(DRAFT | OTHER, DRAFT | OTHER, impossible_after=(NO_DRAFT,)),
+    "dismiss-draft": Case(DRAFT, {"draft": 1_000_000}),
 }
 
 
@@ -151,7 +156,7 @@ PERMISSIONS_OF = {
     },
     CHANGE_CONTROLS: {
         "control-candidates", "add-control", "replace-control", "retire-control",
-        "confirm-control", "dismiss-control",
+        "confirm-control", "dismiss-control", "draft-controls", "confirm-draft", "dismiss-draft",
     },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
@@ -194,6 +199,7 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
     known: dict[str, Any] = {
         "pair": str(QaPair.objects.earliest("pk").pk),
         "pool control": Control.objects.filter(campaign=None).earliest("pk").pk,
+        "draft": draft_in(stage.campaign).pk,
         "own control": stage.campaign.controls.earliest("pk").pk,
     }
     stage.mturk.person("ada")
@@ -216,6 +222,13 @@ def candidate_in(campaign: Campaign) -> int:
         status="labelled", label=1, votes=3, positive_votes=3
     )
     return ControlCandidate.objects.create(triplet=triplet).triplet_id
+
+
+def draft_in(campaign: Campaign) -> ControlDraft:
+    query = campaign.query_set.queries.earliest("pk")
+    return campaign.control_drafts.create(
+        kind="positive", origin="rewording", query=query, question="a draft", answer="Ten."
+    )
 
 
 def path_of(operation: Operation) -> str:
@@ -278,6 +291,7 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(Control.objects.filter(retired_at=None).values_list("query")),
         sorted(account_of(condition).budget_cents for condition in Campaign.objects.all()),
         sorted(ControlCandidate.objects.values_list("state")),
+        sorted(ControlDraft.objects.values_list("state")),
     )
 
 
@@ -436,6 +450,7 @@ LONG = {
     "reconcile": Asked("reconcile", {"full": "yes"}, {"full": True}, ["--full"]),
     "snapshot": Asked("", {}, {}),
     "control-candidates": Asked("control-candidates/", {}, {}),
+    "draft-controls": Asked("control-drafts", {"find": "yes"}, {}),
     "dry-run": Asked("dry-run", PERCENT, DRY_RUN, ["--queries=3"]),
     "pool-depth": Asked(
         "operations/pool-depth",
@@ -501,6 +516,7 @@ def test_a_worker_and_a_command_run_the_same(
     monkeypatch.setattr(
         pool_depth, "create_depth_study", partial(create_depth_study, encoder=ENCODER)
     )
+    monkeypatch.setattr(steps, "draft_controls", partial(draft_controls, encoder=ENCODER))
     operation, asked = LONG_OPERATIONS[name], LONG[name]
     if name in AT_WORK:
         stage.publish()

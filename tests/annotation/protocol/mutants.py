@@ -105,7 +105,7 @@ MUTANTS = {
             "if len(negatives) < needed - 1:",
         ),
         ("no triplet twice", '"triplets", [triplet.key for', '"triplets", [] and [triplet.key for'),
-        ("the seed decides the order", "_random(seed).shuffle(order)", "order.reverse()"),
+        ("the seed decides the order", "seeded(seed).shuffle(order)", "order.reverse()"),
         ("each HIT has its own seed", "hit_seed = rng.getrandbits(48)", "hit_seed = seed"),
         ("any order of triplets", "(triplet.query, triplet.rank, triplet.key)", "triplet.query"),
         ("any order of the pool", "order = sorted(keys)", "order = list(keys)"),

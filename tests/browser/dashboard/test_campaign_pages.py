@@ -44,6 +44,7 @@ OTHERS = (
     "hits/?state=faulty",
     "workers/reports",
     "log/?verb=import+pairs",
+    "control-drafts",
 )
 OPERATIONS = (
     "budget",
@@ -110,6 +111,13 @@ def of_its_parts(campaign: Campaign) -> list[str]:
     triplet = campaign.triplets.filter(votes=2).order_by("pk")[0]
     eve = Worker.objects.get(worker_id="AEVE")
     own = Control.objects.filter(campaign=campaign).order_by("pk")[0]
+    campaign.control_drafts.create(
+        kind="positive",
+        origin="rewording",
+        query=triplet.candidate.query,
+        question="In other words?",
+        answer="Ten.",
+    )
     waiting = ControlCandidate.objects.create(triplet=triplet)
     return [
         f"{HERE}triplets/{triplet.pk}",
@@ -121,6 +129,7 @@ def of_its_parts(campaign: Campaign) -> list[str]:
         *(f"/admin/jobs/{job.pk}" for job in make_jobs()),
         f"{HERE}dry-run",
         f"{HERE}controls/",
+        f"{HERE}control-drafts",
         "/admin/campaigns/nowhere/",
     ]
 

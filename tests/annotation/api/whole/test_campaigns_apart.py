@@ -29,6 +29,10 @@ def worker_of(campaign: Campaign) -> str:
     return f"{campaign.name}-worker-0"
 
 
+def draft_of(campaign: Campaign) -> int:
+    return int(campaign.control_drafts.get().pk)
+
+
 # By the address's end, the row of a campaign that stands in it.
 READ: Mapping[str, Row] = {
     "triplets/{}": triplet_of,
@@ -48,9 +52,12 @@ WRITTEN: Mapping[str, tuple[str, Row, Mapping[str, str]]] = {
     "retire-control": ("control", control_of, {}),
     "confirm-control": ("triplet", triplet_of, TEXTS),
     "dismiss-control": ("triplet", triplet_of, {}),
+    "confirm-draft": ("draft", draft_of, {"question": "two", "answer": "three"}),
+    "dismiss-draft": ("draft", draft_of, {}),
 }
 LISTS = (
-    "triplets", "labels", "hits", "assignments", "controls", "control-candidates", "roles",
+    "triplets", "labels", "hits", "assignments", "controls", "control-candidates", "control-drafts",
+    "roles",
     "dry-runs", "expert-labels", "workers/both/letters",
 )  # fmt: skip
 
@@ -63,6 +70,10 @@ def other(campaign: Campaign) -> Campaign:
     other.instructions.create(version=2, text="# Rules")
     for each in (campaign, other):
         ControlCandidate.objects.create(triplet=each.triplets.order_by("pk")[0])
+        query = each.query_set.queries.earliest("pk")
+        each.control_drafts.create(
+            kind="positive", origin="rewording", query=query, question="a draft", answer="Ten."
+        )
         Role.objects.create(user=person(f"of {each}"), campaign=each, name="viewer")
         Job.objects.create(
             kind="dry-run", subject=each.name, arguments={}, state="done",
@@ -109,7 +120,9 @@ def test_a_row_of_another_campaign_is_not_changed(other: Campaign, reader: Progr
         sent = {**texts, argument: row(other), "agreed": True}
         path = f"campaigns/faq/operations/{name}"
         # A person who may not confirm for all campaigns is told so before the row is looked for.
-        assert is_problem(reader.post(path, sent, key=name), 403 if "confirm" in name else 422)
+        assert is_problem(
+            reader.post(path, sent, key=name), 403 if name == "confirm-control" else 422
+        )
         assert is_problem(root.post(path, sent, key=name), 422), name
         assert other.controls.get().retired_at is None
         assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"

@@ -57,6 +57,8 @@ TABLE: Mapping[str, str] = {
     "campaign_replace_control campaign_retire_control",
     "admin/campaigns/<slug:name>/control-candidates/": "campaign_control_candidates "
     "control_candidate_list campaign_confirm_control campaign_dismiss_control",
+    "admin/campaigns/<slug:name>/control-drafts": "campaign_draft_controls control_draft_list "
+    "campaign_confirm_draft campaign_dismiss_draft",
     "admin/campaigns/<slug:name>/dry-run": "campaign_dry_run dry_run_list",
     "admin/events/": "event_list",
     "admin/events/<int:pk>": "event_read",

@@ -74,6 +74,8 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_retire_control": lambda world: {"control": world.ids["campaign controls"]},
     "campaign_confirm_control": lambda world: {"triplet": world.ids["control-candidates"]},
     "campaign_dismiss_control": lambda world: {"triplet": world.ids["control-candidates"]},
+    "campaign_confirm_draft": lambda world: {"draft": world.ids["drafts"]},
+    "campaign_dismiss_draft": lambda world: {"draft": world.ids["drafts"]},
     "campaign_approve": lambda world: {"assignment": world.rejected.crowd_id},
     "campaign_reject": lambda world: {"assignment": world.waiting.crowd_id},
     "campaign_publish": lambda _: {"first": 2},

@@ -14,6 +14,7 @@ from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.manual import exclusion as restore
 from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE
+from tests.annotation.pipeline.publishing.test_own_controls import add_own
 from tests.annotation.pipeline.publishing.test_top_up import disagree, sizes, state, tie_reserves
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import Judge, Stage
@@ -78,6 +79,15 @@ def test_it_has_controls_of_its_own(repacked: Stage) -> None:
         hit.items.get(control__kind="negative").control for hit in repacked.campaign.hits.all()
     ]
     assert len(set(negatives)) == 3
+
+
+def test_of_a_campaign_with_controls_of_its_own_it_has_those(stage: Stage) -> None:
+    own = {kind: {one.pk for one in add_own(stage.campaign, kind)} for kind in Control.Kind.values}
+    disagree(stage, 1, "ada", "bob")
+    stage.work("cara", 2, 1)
+    stage.advance()
+    for kind, known in own.items():
+        assert stage.hit(3).items.get(control__kind=kind).control_id in known
 
 
 def test_its_form_names_none_of_the_earlier_items(repacked: Stage) -> None:

@@ -14,6 +14,7 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.estimates.cost import estimate_cost
@@ -88,6 +89,22 @@ def fresh(small_database: None, tmp_path: Path) -> Campaign:
     campaign = create_campaign("faq", policy=Policy.from_dict(POLICY), seed=7, queries=path)
     set_budget(campaign, 100_000)
     return campaign
+
+
+def test_controls_that_can_be_told_apart_are_a_warning_with_a_way_out(fresh: Campaign) -> None:
+    """The page leads to the controls, and packs again until the campaign is published."""
+    owner = client_of(fresh, "owner")
+    retrieve(fresh.query_set, k=5, encoder=ENCODER)
+    pack_hits(fresh)
+    Campaign.objects.update(control_leak=0.97)
+    page = owner.get(PAGE).content.decode()
+    assert "Controls can be told apart: AUC 0.97. Draft controls" in page
+    assert buttons(owner) == ["pack", "publish"]
+    owner.post(PAGE, {"step": "pack", "again": "on"})
+    assert done("pack").result["already"] is False
+    Campaign.objects.update(control_leak=0.55)
+    assert "hard to tell apart: AUC 0.55" in owner.get(PAGE).content.decode()
+    assert buttons(owner) == ["publish"]
 
 
 # The whole way

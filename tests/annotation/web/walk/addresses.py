@@ -111,6 +111,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("manage", 200), site("manage", 422), """
         admin/campaigns/<slug:name>/dry-run
+        admin/campaigns/<slug:name>/control-drafts
         admin/campaigns/<slug:name>/review/import
     """),
     (site("root", 200), site("root", 422), """

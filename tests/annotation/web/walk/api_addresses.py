@@ -92,6 +92,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/workforce
         api/v1/campaigns/<slug:name>/disagreements
         api/v1/campaigns/<slug:name>/control-candidates
+        api/v1/campaigns/<slug:name>/control-drafts
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
     """),
@@ -146,6 +147,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/jobs/reconcile
         api/v1/campaigns/<slug:name>/jobs/dry-run
         api/v1/campaigns/<slug:name>/jobs/control-candidates
+        api/v1/campaigns/<slug:name>/jobs/draft-controls
         api/v1/campaigns/<slug:name>/operations/pause
         api/v1/campaigns/<slug:name>/operations/resume
         api/v1/campaigns/<slug:name>/operations/expire
@@ -162,6 +164,8 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/operations/replace-control
         api/v1/campaigns/<slug:name>/operations/retire-control
         api/v1/campaigns/<slug:name>/operations/dismiss-control
+        api/v1/campaigns/<slug:name>/operations/confirm-draft
+        api/v1/campaigns/<slug:name>/operations/dismiss-draft
     """),
     (api("view", 405), api("own", 400), """
         api/v1/campaigns/<slug:name>/operations/budget

@@ -40,7 +40,8 @@ def of_the_world(world: World) -> Iterator[str]:
         "worker": world.work.worker.worker_id, "assignment": world.work.crowd_id, "days": 7,
         "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
         "username": "bob", "role": "viewer", "control": ids["campaign controls"],
-        "triplet": ids["control-candidates"], "query": "one", "question": "two", "answer": "three",
+        "triplet": ids["control-candidates"], "draft": ids["drafts"],
+        "query": "one", "question": "two", "answer": "three",
         "pilot": "new", "triplets": 4, "seed": 1, "budget": "5",
     }  # fmt: skip
     yield from (

@@ -1,0 +1,34 @@
+"""The controls that a campaign has of its own, and who has met them."""
+
+from collections.abc import Mapping
+
+from django.db.models import Count
+
+from annotation.models import Campaign, Control, HitItem
+from annotation.protocol.packing.own_controls import Exposure, OwnControl, exposures_of
+
+
+def has_own_controls(campaign: Campaign) -> bool:
+    return campaign.controls.filter(drafted=True, retired_at=None).exists()
+
+
+def own_controls(campaign: Campaign, kind: Control.Kind) -> list[OwnControl]:
+    """By how much they were used: what is worn is left out as long as others are left."""
+    query_keys = dict(campaign.query_set.queries.values_list("text", "key"))
+    met = exposures(campaign)
+    own = campaign.controls.filter(kind=kind, drafted=True, retired_at=None)
+    rows = own.annotate(uses=Count("items")).order_by("uses", "key")
+    found = [
+        (met.get(pk, Exposure()).is_worn, OwnControl(key, query_keys.get(query, query)))
+        for pk, key, query in rows.values_list("pk", "key", "query")
+    ]
+    fresh = [control for worn, control in found if not worn]
+    return fresh or [control for _, control in found]
+
+
+def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
+    """Of each of the campaign's own controls that somebody has met."""
+    shown = HitItem.objects.filter(hit__campaign=campaign, control__drafted=True)
+    taken = shown.exclude(hit__assignments=None).order_by()
+    rows = taken.values_list("control", "hit__assignments__worker")
+    return exposures_of((control, times) for control, _, times in rows.annotate(times=Count("pk")))

@@ -1,0 +1,87 @@
+"""Drafts of a campaign's own controls, one at a time: a key confirms, dismisses or edits it."""
+
+from typing import cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.access.audit_log import by_page
+from annotation.access.roles import CHANGE_CONTROLS
+from annotation.models import Campaign, ControlDraft
+from annotation.operations.operation import perform
+from annotation.operations.registry import OPERATIONS
+from annotation.pipeline.controls.controls import MOST_CHARACTERS
+from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import ask_for
+from annotation.web.controls.controls import newest_job
+from core.errors import UserError
+
+DRAFT = "draft-controls"
+
+
+class DraftForm(forms.Form):
+    draft = forms.IntegerField(widget=forms.HiddenInput)
+    question = forms.CharField(max_length=MOST_CHARACTERS, widget=forms.Textarea({"rows": 2}))
+    answer = forms.CharField(max_length=MOST_CHARACTERS, widget=forms.Textarea({"rows": 4}))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@campaign_page(CHANGE_CONTROLS)
+def control_drafts(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if request.method != "POST":
+        return _render(request, campaign)
+    try:
+        _act(request, campaign)
+    except UserError as error:
+        return _render(request, campaign, fault=str(error))
+    return redirect("campaign-control-drafts", campaign.name)
+
+
+def _act(request: HttpRequest, campaign: Campaign) -> None:
+    if "find" in request.POST:
+        ask_for(request, DRAFT, campaign, {})
+        messages.success(request, "Drafts are requested. They appear here.")
+        return
+    form = DraftForm(request.POST)
+    if not form.is_valid():
+        field, errors = next(iter(form.errors.items()))
+        raise UserError(f"{form[field].label}: {errors[0]}")
+    decision = "confirm-draft" if "confirm" in request.POST else "dismiss-draft"
+    operation = OPERATIONS[decision]
+    options = {one.name: form.cleaned_data[one.name] for one in operation.arguments}
+    perform(operation, campaign, options, by=by_page(cast(User, request.user)))
+
+
+def _render(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpResponse:
+    """After a fault the same draft, as it was sent."""
+    draft = _draft(request, campaign)
+    texts = {"draft": draft.pk, "question": draft.question, "answer": draft.answer} if draft else {}
+    states = campaign.control_drafts.values_list("state").annotate(drafts=Count("pk"))
+    context = {
+        "draft": draft,
+        "form": DraftForm(initial=texts | (request.POST.dict() if fault else {})),
+        "counts": dict(states),
+        "fault": fault,
+        "job": newest_job(campaign, DRAFT),
+    }
+    return page(
+        request,
+        "annotation/controls/drafts.html",
+        context,
+        title="Control drafts",
+        campaign=campaign,
+        status=422 if fault else 200,
+    )
+
+
+def _draft(request: HttpRequest, campaign: Campaign) -> ControlDraft | None:
+    waiting = campaign.control_drafts.filter(state=ControlDraft.State.OPEN).select_related("query")
+    sent = request.POST.get("draft", "")
+    same = waiting.filter(pk=sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else None
+    return (same and same.first()) or waiting.order_by("pk").first()

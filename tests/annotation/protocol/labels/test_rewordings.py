@@ -1,0 +1,51 @@
+import pytest
+
+from annotation.protocol.labels.rewordings import Style, rewordings
+
+CORPUS = (
+    "How can I open an account?",
+    "How can I lose a card?",
+    "What is the best way to save?",
+    "What is the best way to travel?",
+    "Where do I purchase stamps?",
+    "Can one purchase a house?",
+)
+STYLE = Style.of(CORPUS)
+
+
+@pytest.mark.parametrize(
+    ("question", "rewording"),
+    [
+        ("How do I close my account?", "How can I close my account?"),
+        ("How do I close my account?", "What is the best way to close my account?"),
+        ("Where can I buy stamps?", "Where can I purchase stamps?"),
+        ("Is the card free?", "The card free?"),
+        ("Did you see the card?", "Did you see card?"),
+        ("What are the symptoms of flu?", "Symptoms of flu?"),
+        ("Can I travel to Spain if my card expires?", "If my card expires, can I travel to Spain?"),
+        ("Should I travel when it rains?", "When it rains, should I travel?"),
+        ("How is bread made?", "How bread is made?"),
+        ("Where is Mount Everest located?", "Where Mount Everest is located?"),
+        ("Where Can I Buy Stamps?", "Where Can I Purchase Stamps?"),
+        ("where can i buy stamps", "where can i purchase stamps"),
+    ],
+)
+def test_a_question_is_asked_in_other_words(question: str, rewording: str) -> None:
+    assert rewording in rewordings(question, STYLE)
+
+
+def test_what_the_corpus_does_not_say_is_not_said() -> None:
+    """Nobody asks there "how to", nor "how do you"."""
+    found = rewordings("How do I close my account?", STYLE)
+    assert not any(text.startswith(("How to", "How do you")) for text in found)
+
+
+def test_the_farthest_rewordings_come_first() -> None:
+    first, *_ = rewordings("How do I close the account?", STYLE)
+    assert first == "What is best way to close account?"
+
+
+def test_the_question_itself_is_none_of_them_whatever_its_case_and_end() -> None:
+    assert rewordings("Why?", STYLE) == []
+    same = {text.casefold().rstrip("?") for text in rewordings("Where can I buy stamps", STYLE)}
+    assert "where can i buy stamps" not in same

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from annotation.protocol.packing.own_controls import (
+    MOST_USES,
+    Exposure,
+    OwnControl,
+    exposures_of,
+    own_needed,
+    pack_own,
+)
+from annotation.protocol.packing.pack import HitSpec, PackingError, TripletRef, pack
+from annotation.protocol.policy.policy import Policy
+
+PAPER = Policy()
+
+
+def triplets(queries: int, candidates: int = 30) -> list[TripletRef]:
+    return [
+        TripletRef(f"q{query}/{rank}", f"q{query}", rank)
+        for query in range(queries)
+        for rank in range(1, candidates + 1)
+    ]
+
+
+def controls(prefix: str, queries: int, each: int) -> list[OwnControl]:
+    return [
+        OwnControl(f"q{query}/{prefix}{number}", f"q{query}")
+        for query in range(queries)
+        for number in range(each)
+    ]
+
+
+def packed(queries: int, each: int, *, candidates: int = 30, seed: int = 7) -> list[HitSpec]:
+    own = {name: controls(name[0], queries, each) for name in ("positives", "negatives")}
+    return pack_own(triplets(queries, candidates), **own, policy=PAPER, seed=seed)
+
+
+def queries_of(hit: HitSpec) -> list[str]:
+    return [item.key.split("/")[0] for item in hit.items]
+
+
+def uses(hits: list[HitSpec]) -> Counter[str]:
+    return Counter(item.key for hit in hits for item in hit.items if item.kind != "real")
+
+
+def test_every_hit_has_five_triplets_and_a_control_of_each_kind() -> None:
+    hits = packed(10, 6)
+    assert len(hits) == 60
+    for hit in hits:
+        assert sorted(item.kind for item in hit.items) == ["negative", "positive"] + ["real"] * 5
+    real = [item.key for hit in hits for item in hit.items if item.kind == "real"]
+    assert sorted(real) == sorted(triplet.key for triplet in triplets(10))
+
+
+def test_a_query_of_controls_comes_back_as_often_as_any_other() -> None:
+    """Each of the 10 queries is asked 30 times for real, 6 times as a Yes and 6 times as a No."""
+    counts = Counter(query for hit in packed(10, 6) for query in queries_of(hit))
+    assert set(counts.values()) == {42}
+
+
+def test_a_control_is_shown_once_where_there_are_enough() -> None:
+    assert set(uses(packed(10, 6)).values()) == {1}
+
+
+def test_controls_take_turns_so_that_none_is_shown_more_than_the_bound() -> None:
+    """10 controls of each kind for 50 HITs."""
+    assert own_needed(250, PAPER) == (10, 10)
+    assert set(uses(packed(10, 1, candidates=25)).values()) == {5} == {MOST_USES}
+
+
+def test_a_control_comes_back_only_after_all_others() -> None:
+    shown = [item.key for hit in packed(10, 2) for item in hit.items if item.kind == "positive"]
+    assert len(set(shown[:20])) == len(set(shown[20:40])) == len(set(shown[40:])) == 20
+
+
+def test_a_query_meets_itself_in_hardly_any_hit() -> None:
+    """At the end of a round, the last controls that are left must serve."""
+    met = [len(set(queries_of(hit))) < 7 for hit in packed(20, 6)]
+    assert sum(met) <= 2
+
+
+def test_the_triplets_are_put_together_as_with_the_pool() -> None:
+    pool = pack(
+        triplets(10),
+        positives=[f"p{n}" for n in range(60)],
+        negatives=[f"n{n}" for n in range(60)],
+        policy=PAPER,
+        seed=7,
+    )
+    real = [
+        [{item.key for item in hit.items if item.kind == "real"} for hit in hits]
+        for hits in (pool, packed(10, 6))
+    ]
+    assert real[0] == real[1]
+
+
+def test_neither_the_order_of_the_inputs_nor_chance_matters() -> None:
+    positives, negatives = controls("p", 10, 3), controls("n", 10, 3)
+    found = [
+        pack_own(refs, positives=pos, negatives=neg, policy=PAPER, seed=3)
+        for refs, pos, neg in (
+            (triplets(10), positives, negatives),
+            (triplets(10)[::-1], positives[::-1], negatives[::-1]),
+        )
+    ]
+    assert found[0] == found[1]
+    assert packed(10, 3, seed=3) != packed(10, 3, seed=4)
+
+
+def test_a_short_last_hit_shows_no_control_twice() -> None:
+    """One triplet and six controls: three of each kind, of the three that there are."""
+    own = {name: controls(name[0], 3, 1) for name in ("positives", "negatives")}
+    (hit,) = pack_own(triplets(1, 1), **own, policy=PAPER, seed=1)
+    assert own_needed(1, PAPER) == (3, 3)
+    assert len({item.key for item in hit.items}) == 7
+
+
+def test_too_few_controls_are_refused() -> None:
+    with pytest.raises(PackingError, match=r"10 positive and 10 negative .* at least 12 and 12"):
+        packed(10, 1)
+
+
+@pytest.mark.parametrize(
+    ("exposure", "worn"),
+    [
+        (Exposure(), False),
+        (Exposure(workers=49, most=1), False),
+        (Exposure(workers=50, most=1), True),  # known
+        (Exposure(workers=1, most=2), True),  # met twice by one worker
+    ],
+)
+def test_a_control_is_worn_that_is_known_or_met_twice(exposure: Exposure, worn: bool) -> None:
+    assert exposure.is_worn == worn
+
+
+def test_exposures_are_counted_by_control() -> None:
+    """Two workers have met the first control, one of them three times."""
+    assert exposures_of([(1, 3), (1, 1), (2, 1)]) == {1: Exposure(2, 3), 2: Exposure(1, 1)}

@@ -1,0 +1,119 @@
+"""The page of drafts: one at a time, decided by a key's button, with nothing used before."""
+
+import pytest
+from django.test import Client
+
+from annotation.models import AuditEntry, Campaign, ControlDraft
+from retrieval.models import Job
+from tests.annotation.api.people import person
+from tests.annotation.support.hits import make_campaign, make_hit
+from tests.annotation.web.base.readers import at
+from tests.support.pages import parse, text_of
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/admin/campaigns/demo/control-drafts"
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    campaign = make_campaign("demo")
+    make_hit(campaign)
+    return campaign
+
+
+@pytest.fixture
+def owner(campaign: Campaign) -> Client:
+    return at(person("owner", campaign, "owner"))
+
+
+def draft(
+    campaign: Campaign, kind: str = "positive", question: str = "in other words"
+) -> ControlDraft:
+    query = campaign.query_set.queries.earliest("pk")
+    return campaign.control_drafts.create(
+        kind=kind, origin="rewording", query=query, question=question, answer="Ten."
+    )
+
+
+def send(client: Client, one: ControlDraft, decision: str, **texts: str) -> int:
+    sent = {"draft": one.pk, "question": one.question, "answer": one.answer, decision: "yes"}
+    return client.post(PAGE, sent | texts).status_code
+
+
+def test_it_asks_for_one_draft_after_the_other(campaign: Campaign, owner: Client) -> None:
+    first, second = draft(campaign), draft(campaign, "negative", "something else")
+    assert "is the answer clearly Yes?" in text_of(owner.get(PAGE))
+    assert send(owner, first, "confirm") == 302
+    assert "is the answer clearly No?" in text_of(owner.get(PAGE))
+    assert send(owner, second, "dismiss") == 302
+    page = text_of(owner.get(PAGE))
+    assert "No draft is waiting" in page
+    assert "0 waiting, 1 confirmed, 1 dismissed" in page
+
+
+def test_each_button_has_its_key_and_edit_leads_to_the_words(
+    campaign: Campaign, owner: Client
+) -> None:
+    draft(campaign)
+    page = parse(owner.get(PAGE))
+    keys = {one.get("data-key"): one for one in page.xpath("//*[@data-key]")}
+    assert list(keys) == ["y", "n", "e"]
+    [field] = page.xpath(f"//*[@id='{keys['e'].get('for')}']")
+    assert field.get("name") == "question"
+
+
+def test_a_confirmed_draft_is_a_control_in_the_words_of_a_person_and_logged(
+    campaign: Campaign, owner: Client
+) -> None:
+    one = draft(campaign)
+    send(owner, one, "confirm", question="better words")
+    control = campaign.controls.get(drafted=True)
+    assert (control.query, control.question) == (one.query.text, "better words")
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.verb, entry.subject, entry.actor) == ("confirm-draft", str(one.pk), "owner")
+
+
+def test_a_fault_keeps_the_draft_and_what_was_typed(campaign: Campaign, owner: Client) -> None:
+    draft(campaign)
+    other = draft(campaign, question="second")
+    assert send(owner, other, "confirm", question=other.query.text) == 422
+    answer = owner.post(
+        PAGE, {"draft": other.pk, "question": other.query.text, "answer": "a", "confirm": "yes"}
+    )
+    assert "its query and question are the same text" in text_of(answer)
+    [field] = parse(answer).xpath("//textarea[@name='question']")
+    assert field.text.strip() == other.query.text
+    assert not campaign.controls.filter(drafted=True).exists()
+
+
+def test_drafts_are_requested_as_a_job(campaign: Campaign, owner: Client) -> None:
+    assert owner.post(PAGE, {"find": "yes"}).status_code == 302
+    assert Job.objects.get().kind == "draft-controls"
+    assert owner.post(PAGE, {"find": "yes"}).status_code in (302, 422)
+    assert Job.objects.count() == 1
+
+
+def test_somebody_who_may_not_change_controls_is_refused(campaign: Campaign) -> None:
+    viewer, one = at(person("viewer", campaign, "viewer")), draft(campaign)
+    assert viewer.get(PAGE).status_code == 403
+    assert send(viewer, one, "confirm") == 403
+    assert ControlDraft.objects.get().state == "open"
+
+
+def test_hostile_texts_stay_texts(campaign: Campaign, owner: Client) -> None:
+    draft(campaign, question=HOSTILE)
+    assert HOSTILE not in owner.get(PAGE).content.decode()
+
+
+def test_the_campaign_s_controls_show_who_has_met_how_many(
+    campaign: Campaign, owner: Client
+) -> None:
+    page = "/admin/campaigns/demo/controls/"
+    assert "HITs contain the general pool and random pairs" in text_of(owner.get(page))
+    send(owner, draft(campaign), "confirm")
+    draft(campaign, question="waits")
+    shown = text_of(owner.get(page))
+    assert "Decide on 1 draft" in shown
+    assert "of one worker with one control" in shown
