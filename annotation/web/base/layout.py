@@ -56,6 +56,8 @@ TABS: list[tuple[str, str, str]] = [
 # Pages without a tab of their own, and the tab that leads to them.
 UNDER = {
     "operation": "campaign",
+    "adjudicate": "campaign-review",
+    "release": "campaign-releases",
     "campaign-control": "campaign-controls",
     "campaign-hit": "campaign-hits",
     "campaign-publish": "campaign-milestones",

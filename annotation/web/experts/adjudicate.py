@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page, record
@@ -18,6 +17,7 @@ from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import Pile, What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from annotation.web.base.guards import campaign_page, refuse
+from annotation.web.base.layout import page
 from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 from core.text.clean import clean_text
@@ -136,7 +136,6 @@ def _page(
 ) -> HttpResponse:
     own = _own(pile, triplet) if triplet else None
     context = {
-        "campaign": pile.campaign,
         "what": pile.what,
         "piles": What.choices,
         "done": pile.done(),
@@ -149,7 +148,9 @@ def _page(
         "most": MAX_NOTE,
     }
     status = 422 if fault else 200
-    return render(request, "annotation/experts/adjudicate.html", context, status=status)
+    template = "annotation/experts/adjudicate.html"
+    campaign = pile.campaign
+    return page(request, template, context, title="Adjudicate", campaign=campaign, status=status)
 
 
 def _texts(triplet: Triplet) -> BlindTriplet:

@@ -64,7 +64,7 @@ def test_accounts_and_the_team(root: Eye) -> None:
     record(by_command(), "invite", subject="ada", details={"days": 7})
     root.open("/password", "/team", "/admin/log/", "/admin/lockouts/")
     root.theirs = SWAGGERS
-    root.open("/api/", until=".opblock")
+    root.open("/api/", until=".opblock-tag")
     root.assert_well()
 
 
