@@ -280,7 +280,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "annotation.web.account.home.entrance",
             ],
-            "libraries": {"charts": "annotation.web.base.chart_tables"},
+            "libraries": {
+                "charts": "annotation.web.base.chart_tables",
+                "crowd_text": "annotation.web.base.crowd_text",
+            },
         },
     },
 ]
