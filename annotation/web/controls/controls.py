@@ -17,7 +17,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
-from annotation.web.base.pagination import PAGE_SIZE, key_of, window
+from annotation.web.base.pagination import PAGE_SIZE, Place, Steps, key_of, window
 from core.text.words import percent
 from retrieval.models import Job
 
@@ -90,13 +90,17 @@ def controls(request: HttpRequest) -> HttpResponse:
 @campaign_page()
 def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     figures = review_figures.of_campaign(campaign) or {}
-    start = key_of(request.GET.get("from", ""))
+    at = Place(key_of(request.GET.get("from", "")))
+    found = window(campaign.controls.all(), at=at, reach=REACH)
+    steps = Steps(request.GET)
     context: dict[str, Any] = {
         "counted": bool(figures),
         "totals": {kind.value: _total(figures, kind) for kind in Kind},
         "positives": _lines(figures, Kind.POSITIVE, Control.objects.filter(campaign=None)),
         "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
-        "all": window(campaign.controls.all(), start=start, reach=REACH),
+        "all": found,
+        "steps": steps,
+        "next": found.more and steps.next(found.more),
         "control_candidates": _open(campaign),
         "job": _newest_job(campaign),
         "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),
