@@ -31,7 +31,7 @@ class Owner:
         self.page.get_by_label("Username").fill(NAME)
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.get_by_role("button", name="Sign in").click()
-        expect(self.heading("No campaigns yet")).to_be_visible()
+        expect(self.heading("To your first dataset")).to_be_visible()
 
     def go(self, name: str) -> None:
         """By the side bar."""

@@ -74,6 +74,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/database/models
     """),
     (NO, site("root", 302), """
+        admin/database/sample
         admin/lockouts/<slug:digest>/end
         team/invitations/<int:pk>/revoke
         team/members/<int:pk>
