@@ -57,7 +57,7 @@ class Steps:
 
     @property
     def _trail(self) -> list[str]:
-        return self.asked["back"].split("~") if "back" in self.asked else []
+        return str(self.asked["back"]).split("~") if "back" in self.asked else []
 
     def _query(self, start: str, back: list[str]) -> str:
         query = self.asked.copy()

@@ -175,7 +175,10 @@ def _asked(crowd: CrowdTraits) -> list[Words]:
 
 
 def _field(words: Words, crowd: CrowdTraits) -> forms.Field:
-    common = {"label": crowd.said(words.label), "help_text": crowd.said(words.meaning)}
+    common: dict[str, Any] = {
+        "label": crowd.said(words.label),
+        "help_text": crowd.said(words.meaning),
+    }
     hint = HINTS[words.name]
     if get_origin(hint) is Literal:
         choices = [(one, crowd.said(CHOICES[one])) for one in get_args(hint)]

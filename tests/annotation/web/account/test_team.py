@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -94,7 +95,8 @@ def test_members_are_listed_with_what_they_have_done(owner: Client, adas: Client
     first, second, _ = done.values_list("pk", flat=True)
     Assignment.objects.filter(pk=first).update(status="approved")
     Assignment.objects.filter(pk=second).update(status="rejected")
-    (row,) = html.fromstring(text(owner.get("/team"))).xpath("//tr[th[normalize-space()='ada']]")
+    page: Any = html.fromstring(text(owner.get("/team")))
+    (row,) = page.xpath("//tr[th[normalize-space()='ada']]")
     assert [cell.text_content().strip() for cell in row[1:4]] == ["3", "1", "1"]
 
 
