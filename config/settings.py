@@ -280,7 +280,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "annotation.web.account.home.entrance",
             ],
-            "libraries": {"charts": "annotation.web.base.chart_tables"},
+            "libraries": {
+                "charts": "annotation.web.base.chart_tables",
+                "crowd_text": "annotation.web.base.crowd_text",
+            },
         },
     },
 ]
@@ -301,7 +304,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 AUTHENTICATION_BACKENDS = [
-    "django.contrib.auth.backends.ModelBackend",
+    "annotation.access.accounts.AccountBackend",
     "annotation.access.roles.RoleBackend",
 ]
 LOGIN_URL = "/sign-in"
@@ -358,11 +361,12 @@ UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _at("annotation/mark.svg")}],
     "STYLES": [_at("dashboard/frame.css")],
     "SCRIPTS": [_at("dashboard/frame.js")],
-    "SITE_URL": "/",
+    "SITE_URL": None,
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "COLORS": {"primary": _SHADES},
     "SIDEBAR": {"navigation": "annotation.web.base.admin_site.navigation"},
+    "ACCOUNT": {"navigation": "annotation.web.base.admin_site.account"},
 }
 
 REST_FRAMEWORK = {
@@ -416,7 +420,7 @@ SPECTACULAR_SETTINGS = {
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {"docExpansion": "list", "defaultModelsExpandDepth": -1},
+    "SWAGGER_UI_SETTINGS": {"docExpansion": "none", "defaultModelsExpandDepth": -1},
     "TAGS": [
         {"name": "sign-in", "description": "Tokens and your account"},
         {"name": "database", "description": "Sources, pairs and indexes"},

@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from core.rest.docs_page import Description, Page
+from annotation.api.base.docs_page import Description, Page
 from core.rest.problems import unknown
 
 urlpatterns = [
@@ -10,6 +10,7 @@ urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="sign-in", query_string=True)),
     # Nor another way to a new password, which the log would not know of.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
+    path("admin/password_change/done/", RedirectView.as_view(pattern_name="password")),
     path("admin/", include("annotation.web.urls")),
     path("admin/database/", include("retrieval.web.urls")),
     path("admin/", admin.site.urls),
@@ -23,4 +24,6 @@ urlpatterns = [
     path("", include("exports.urls")),
 ]
 handler400 = "core.rest.problems.bad_request"
+handler403 = "annotation.web.base.guards.forbidden"
+handler404 = "annotation.web.base.guards.not_found"
 handler500 = "core.rest.problems.server_error"

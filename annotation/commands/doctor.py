@@ -6,8 +6,8 @@ from typing import Annotated
 from django.conf import settings
 
 from annotation.crowd.factory import open_crowd
-from annotation.monitoring.doctor import examine
-from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
+from annotation.monitoring.doctor import Check, crowds_at_hand, examine
+from annotation.protocol.policy.crowds import CROWDS, CrowdKind
 from core.command import Noun, Result, choice
 from core.output import Rendered
 
@@ -31,7 +31,10 @@ def _missing(result: Result) -> str | None:
 
 @app.verb("doctor", render=_report, fault=_missing)
 def doctor(
-    crowd: Annotated[CrowdKind, choice("--crowd", CROWDS, "Crowd to check.")] = PAPER_CROWD.kind,
+    crowd: Annotated[
+        CrowdKind | None,
+        choice("--crowd", CROWDS, "Crowd to check. By default, those of the campaigns."),
+    ] = None,
 ) -> Result:
     """Check the installation: database, broker, crowd, public address, controls, index.
 
@@ -39,7 +42,10 @@ def doctor(
     """
     # It only looks: nothing is spent, so production asks for no --live here.
     # Its one call waits for no Redis: whether that answers is a check of its own.
-    port = open_crowd(crowd, live=True, shared_rate=False)
-    broker = settings.CELERY_BROKER_URL
-    checks = list(examine(port, public_url=settings.PUBLIC_URL, broker=broker))
-    return {"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
+    checks: dict[tuple[str, str], Check] = {}  # several crowds share some
+    for kind in [crowd] if crowd else crowds_at_hand():
+        port = open_crowd(kind, live=True, shared_rate=False)
+        found = examine(port, public_url=settings.PUBLIC_URL, broker=settings.CELERY_BROKER_URL)
+        checks |= {(check.name, check.message): check for check in found}
+    shown = [asdict(check) for check in checks.values()]
+    return {"ok": all(check.ok for check in checks.values()), "checks": shown}

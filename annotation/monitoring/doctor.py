@@ -14,7 +14,9 @@ from redis import Redis, RedisError
 
 from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.crowd.port import Crowd, CrowdError
+from annotation.models import Campaign
 from annotation.pipeline.publishing.pack import positive_names
+from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.index.versions import current_index, current_indexes
@@ -52,6 +54,16 @@ def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Chec
             yield check_people()
         yield check_controls()
         yield check_index()
+
+
+def crowds_at_hand() -> list[CrowdKind]:
+    """Of the campaigns that are not cancelled; a team of one's own needs the least."""
+    try:
+        campaigns = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
+        named = {*campaigns.order_by().values_list("policy_data__crowd", flat=True).distinct()}
+    except DatabaseError:  # a check of its own says so
+        named = set()
+    return [kind for kind in CROWDS if kind in named] or [INHOUSE.kind]
 
 
 def check_database() -> Check:

@@ -10,6 +10,7 @@ from annotation.web.campaigns.overview import chart_csv, count_now, live, overvi
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
 from annotation.web.campaigns.roles import campaign_roles
+from annotation.web.campaigns.setup import load_sample
 from annotation.web.controls.control import campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
 from annotation.web.controls.controls import (
@@ -70,6 +71,7 @@ urlpatterns = [
     ),
     path("jobs/<int:pk>", job, name="job"),
     path("campaigns/", campaigns, name="dashboard"),
+    path("database/sample", load_sample, name="sample-data"),
     path("campaigns/new", new_campaign, name="campaign-new"),  # no campaign has that name
     path("campaigns/<slug:name>/milestones", campaign_milestones, name="campaign-milestones"),
     path("campaigns/<slug:name>/publish", campaign_publish, name="campaign-publish"),

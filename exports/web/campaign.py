@@ -2,11 +2,11 @@
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
+from annotation.web.base.layout import page
 from exports.building.requests import thousandths
 from exports.models import Build, Release
 from exports.web.access import campaign_releases_page, may_build
@@ -27,17 +27,17 @@ def campaign_page(
 ) -> HttpResponse:
     build = _latest_build(campaign)
     found = listed(Release.objects.filter(campaign=campaign).order_by("-number"))
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    shown = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     content = {
-        "campaign": campaign,
-        "releases": page,
-        "rows": [(release, changes_in_words(release.changes)) for release in page],
+        "releases": shown,
+        "rows": [(release, changes_in_words(release.changes)) for release in shown],
         "build": build,
-        "state": build and state_of(build),
+        "build_state": build and state_of(build),
         "form": form,
         "may_build": may_build(request, campaign),
     }
-    return render(request, "exports/campaign.html", content, status=status)
+    template = "exports/campaign.html"
+    return page(request, template, content, title="Releases", campaign=campaign, status=status)
 
 
 def state_of(build: Build) -> dict[str, object]:

@@ -7,11 +7,12 @@ from typing import cast
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
+from annotation.web.base.layout import page
 from exports.card.licences import bibtex
 from exports.formats.lazy import snippets
 from exports.models import Release
@@ -57,7 +58,8 @@ def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpR
         "verify": f"python -m exports.verify {folder}",
         "expires": timezone.now() + timedelta(seconds=settings.LINK_SECONDS),
     }
-    return render(request, "exports/release.html", content)
+    title = f"Release {number}"
+    return page(request, "exports/release.html", content, title=title, campaign=campaign)
 
 
 def _beside(release: Release) -> dict[str, int | None]:

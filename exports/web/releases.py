@@ -2,10 +2,10 @@
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import DOWNLOAD, campaigns_where
+from annotation.web.base.layout import page
 from exports.models import Release
 from exports.web.access import releases_page
 from exports.web.rows import listed
@@ -18,5 +18,5 @@ PAGE_SIZE = 50
 def releases(request: HttpRequest) -> HttpResponse:
     mine = Release.objects.filter(campaign__in=campaigns_where(request.user, DOWNLOAD))
     found = listed(mine.order_by("-created_at", "-pk"))
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "exports/releases.html", {"releases": page})
+    shown = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    return page(request, "exports/releases.html", {"releases": shown}, title="Releases")

@@ -9,8 +9,10 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
+
+from core.frame import notice
 
 View = Callable[..., HttpResponseBase]
 
@@ -61,8 +63,5 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, permission: str) -> HttpResponse:
-    words = {
-        "title": "Not allowed",
-        "sentences": [REFUSED.format(permission=permission)],
-    }
-    return render(request, "annotation/base/notice.html", words, status=403)
+    sentence = REFUSED.format(permission=permission)
+    return notice(request, sentence, title="Not allowed", status=403)

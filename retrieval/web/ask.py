@@ -18,7 +18,7 @@ from retrieval.models.corpus import ALL
 from retrieval.web.access import database_page, may
 from retrieval.web.answers import answered
 from retrieval.web.forms import corpus_field
-from retrieval.web.search_runner import MAX_ASKED
+from retrieval.web.search_runner import MAX_ASKED, is_loaded
 
 
 class AskForm(forms.Form):
@@ -46,6 +46,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     context = {
         "form": AskForm(initial={"q": asked, "corpus": corpus}) if form.is_valid() else form,
         "asked": asked,
+        "is_loaded": is_loaded(),
         "result": result,
         "lacking": lacking,
         "fault": fault,

@@ -19,7 +19,7 @@ from retrieval.models.corpus import ALL
 from retrieval.ranking.fusion import BM25, DENSE
 from retrieval.web.access import database_page, may
 from retrieval.web.forms import corpus_field
-from retrieval.web.search_runner import MAX_ASKED, SearchResult, find
+from retrieval.web.search_runner import MAX_ASKED, SearchResult, find, is_loaded
 
 BY_ID = "id"
 RETRIEVERS = {"both": (DENSE, BM25), "meaning": (DENSE,), "words": (BM25,)}
@@ -68,6 +68,7 @@ def search(request: HttpRequest) -> HttpResponse:
     context = {
         "form": SearchForm(initial={"q": asked} | said) if form.is_valid() else form,
         "asked": asked,
+        "is_loaded": is_loaded(),
         "by": said["by"],
         "answer": answer,
         "sources": kept.sources if kept else [],

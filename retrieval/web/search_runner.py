@@ -73,6 +73,11 @@ def current_searcher(
         yield _searcher(version.pk, str(index_root()))
 
 
+def is_loaded() -> bool:
+    """Whether this process has searched before: the first time, libraries and models load."""
+    return _searcher.cache_info().currsize > 0
+
+
 @lru_cache(maxsize=OPEN)
 def _searcher(version: int, root: str) -> Searcher:
     """`root`: where its files lie, which are verified here, once."""

@@ -8,8 +8,8 @@ from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, 
 from annotation.protocol.policy.policy import Policy
 
 NOT_COUNTED = (
-    "Not counted: the replacements of work that is rejected or discarded, bonuses, and controls "
-    "that fill up a last HIT."
+    "Not counted: the replacements of work that is rejected or discarded{}, and controls that fill "
+    "up the last one."
 )
 
 
@@ -30,7 +30,7 @@ class CostTable:
     unit: str  # what one assignment costs, in words
     is_free: bool
     reserve_cents: int  # by publishing all: the first round, and a place for each HIT's tie
-    not_counted: str = NOT_COUNTED
+    not_counted: str
 
     @property
     def reserve(self) -> str:
@@ -48,8 +48,8 @@ def cost_table(triplets: int, policy: Policy) -> CostTable:
             policy.tie_mode == mode,
         )
         for mode, words, cost in (
-            ("extend", "Ties by extend: the whole HIT once more", found.extend),
-            ("repack", "Ties by repack: tied triplets in new HITs", found.repack),
+            ("extend", "Ties: the whole HIT once more", found.extend),
+            ("repack", "Ties: the tied triplets in new HITs", found.repack),
         )
     ]
     return CostTable(
@@ -63,6 +63,7 @@ def cost_table(triplets: int, policy: Policy) -> CostTable:
         unit=_unit(policy),
         is_free=is_free(policy),
         reserve_cents=found.hits * first_round_cents(policy),
+        not_counted=NOT_COUNTED.format("" if is_free(policy) else ", bonuses"),
     )
 
 
@@ -72,7 +73,7 @@ def _plain(words: str, per_hit: int, hits: int, cents: int) -> Line:
 
 def _unit(policy: Policy) -> str:
     if is_free(policy):
-        return "No money moves: the work is unpaid."
+        return ""
     whole = assignment_cents(policy)
     fee = whole - policy.reward_cents
     if not fee:

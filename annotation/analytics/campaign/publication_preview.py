@@ -83,7 +83,7 @@ class Publication:
     def _price(self) -> list[str]:
         so_far, policy = self.so_far, self.so_far.campaign.policy
         if is_free(policy):
-            return ["No money moves: the work is unpaid."]
+            return []
         if self.reached < self.new:
             left = f"reaches {self.reached:,} of them: the others follow when it is raised"
         else:

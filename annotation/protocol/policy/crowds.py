@@ -5,6 +5,7 @@ A new crowd needs its traits here, an adapter of the port, and a line in `annota
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -41,6 +42,15 @@ def _part(cents: int, percent: int) -> int:
     return max(1, (cents * percent + 50) // 100)
 
 
+_HIT = re.compile(r"(^|[.:?!] )?\bHIT(s?)\b")
+
+
+def _like(found: re.Match[str], word: str) -> str:
+    """A capital begins a sentence, and a text."""
+    begins = found[1] is not None
+    return f"{found[1] or ''}{word[0].upper() if begins else word[0]}{word[1:]}{found[2]}"
+
+
 @dataclass(frozen=True)
 class CrowdTraits:
     kind: CrowdKind
@@ -57,6 +67,16 @@ class CrowdTraits:
     writes_after_decision: bool  # its messages reach only workers whose work was decided
     message_place: str
     contact: str  # what workers do where the settings name no address
+    hit: str  # its word for a HIT
+    unasked: frozenset[str]  # policy fields that mean nothing there, beside the fixed ones
+
+    def said(self, text: str) -> str:
+        """A sentence that speaks of HITs, in the crowd's own word."""
+        return _HIT.sub(lambda found: _like(found, self.hit), text)
+
+    def asks(self, name: str) -> bool:
+        """Whether its policies may say something of their own in this field."""
+        return name != "crowd" and name not in self.fixed and name not in self.unasked
 
     def defaults(self) -> dict[str, Any]:
         """Fields of a policy for this crowd that are not the paper's."""
@@ -83,6 +103,8 @@ MTURK = CrowdTraits(
     writes_after_decision=True,
     message_place="in an email from the crowd, which cannot be recalled",
     contact="write to the requester through the crowd's site",
+    hit="HIT",
+    unasked=frozenset(),
 )
 INHOUSE = CrowdTraits(
     kind="inhouse",
@@ -105,6 +127,8 @@ INHOUSE = CrowdTraits(
     writes_after_decision=False,
     message_place="on their work page",
     contact="write to the people who invited you",
+    hit="task",
+    unasked=frozenset({"reward_cents", "keywords", "auto_approval_days"}),
 )
 CROWDS: Mapping[CrowdKind, CrowdTraits] = {each.kind: each for each in (MTURK, INHOUSE)}
 # The paper's, and the one that the emulator stands in for.

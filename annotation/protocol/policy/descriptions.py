@@ -7,6 +7,24 @@ from dataclasses import dataclass
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
 
 OPEN = "left open"
+# What nearly every campaign decides for itself; the rest is there for those who know why.
+MAIN = (
+    "title",
+    "candidates_per_query",
+    "hit_size",
+    "annotators",
+    "max_votes",
+    "reward_cents",
+    "show_answer",
+)
+CHOICES = {
+    "extend": "One more annotator does the whole HIT",
+    "repack": "The tied triplets go into new HITs",
+    "reject": "Reject the assignment",
+    "pay_and_discard": "Approve it, and discard its votes",
+    "qualification": "Qualification",
+    "block": "Block",
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +45,7 @@ class Group:
 
 HIT = Group(
     "The HIT",
-    "Number of candidates, and what one worker sees at a time.",
+    "What one person sees at a time.",
     (
         Words(
             "candidates_per_query",
@@ -40,8 +58,8 @@ HIT = Group(
         Words(
             "hit_size",
             "Items per HIT",
-            "Real triplets and controls together. A longer HIT costs less per triplet and "
-            "tires annotators more.",
+            "Real triplets and controls together. A longer HIT has more triplets for its "
+            "controls, and tires annotators more.",
             7,
             "7",
         ),
@@ -77,7 +95,7 @@ CONTROLS = Group(
         Words(
             "control_pool_size",
             "Minimum positive controls",
-            "Packing is refused if the pool has fewer, because workers would recognise them.",
+            "Packing is refused if the pool has fewer, because annotators would recognise them.",
             60,
             OPEN,
         ),
@@ -91,7 +109,7 @@ CONTROLS = Group(
         Words(
             "on_failed_control",
             "If a control fails",
-            "The assignment is rejected and not paid, or paid and its votes discarded. "
+            "The assignment is rejected, or approved with its votes discarded. "
             "Somebody else repeats it either way.",
             "reject",
             "rejected",
@@ -105,15 +123,15 @@ VOTES = Group(
         Words(
             "annotators",
             "Annotators per triplet",
-            "Number of workers who take each HIT in the first round.",
+            "Number of people who do each HIT in the first round.",
             2,
             "2, and a third where they disagree",
         ),
         Words(
             "tie_mode",
             "If annotators disagree",
-            "extend: one more assignment of the whole HIT is bought. repack: the tied triplets "
-            "alone go into new HITs, for workers who have worked before. The estimate has both.",
+            "One more annotator does the whole HIT, or the tied triplets alone go into new HITs, "
+            "for people who have worked before. The estimate has both.",
             "extend",
             "a third annotator; how is left open",
         ),
@@ -143,7 +161,7 @@ EXCLUSION = Group(
         Words(
             "max_failure_rate",
             "Maximum share of failed HITs",
-            "Workers whose share of failed HITs is higher are excluded. With 1, nobody is.",
+            "People whose share of failed HITs is higher are excluded. With 1, nobody is.",
             0.10,
             "10%",
         ),
@@ -166,8 +184,8 @@ EXCLUSION = Group(
     ),
 )
 CROWD = Group(
-    "Crowd and pay",
-    "Who judges, what they get, and how long they have.",
+    "Time",
+    "How long people have.",
     (
         Words(
             "crowd",
@@ -179,8 +197,7 @@ CROWD = Group(
         Words(
             "reward_cents",
             "Reward per assignment, in cents",
-            "Pay for one HIT. Mechanical Turk adds a fee of 20%, or 25% with Masters. A "
-            "team of your own may get 0.",
+            "Pay for one HIT. Mechanical Turk adds a fee of 20%, or 25% with Masters.",
             15,
             "15",
         ),
@@ -215,32 +232,28 @@ QUALIFICATIONS = Group(
         Words(
             "masters",
             "Masters only",
-            "Workers whom Mechanical Turk calls Masters: a fee of 5% more. A team of your own has "
-            "none.",
+            "Workers whom Mechanical Turk calls Masters: a fee of 5% more.",
             True,
             "yes",
         ),
         Words(
             "min_approval_percent",
             "Minimum approval rate, in percent",
-            "Of all that a worker ever submitted at Mechanical Turk. A team of your own has 0 "
-            "there.",
+            "Of all that a worker ever submitted at Mechanical Turk.",
             95,
             "95",
         ),
         Words(
             "min_approved",
             "Minimum approved HITs",
-            "Minimum number of HITs that a worker has had approved on Mechanical Turk. Your own "
-            "team has 0 there.",
+            "Minimum number of HITs that a worker has had approved on Mechanical Turk.",
             100,
             "100",
         ),
         Words(
             "qualification_items",
             "Items of the qualification test",
-            "Number of explained examples to judge before the first HIT, unpaid and on this "
-            "site. 0 means no test.",
+            "Number of explained examples to judge before the first HIT. 0 means no test.",
             0,
             "none",
         ),
@@ -282,12 +295,12 @@ SPLITS = Group(
 )
 TEXTS = Group(
     "Texts",
-    "What a worker reads in the list of HITs, before opening one.",
+    "What people read in the list of HITs, before opening one.",
     (
         Words(
             "title",
             "Title",
-            "The line by which workers find the work. At most 128 characters.",
+            "The line that people see first. At most 128 characters.",
             "Do these pairs of questions ask the same thing?",
             OPEN,
         ),

@@ -158,6 +158,15 @@
     if (row) row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
   };
 
+  // What takes a while says so from the click on.
+  document.addEventListener("submit", (event) => {
+    for (const note of event.target.querySelectorAll("[data-while-sent]")) note.hidden = false;
+  });
+  // Come back to by the browser's own way, the page is as it was left.
+  window.addEventListener("pageshow", () => {
+    for (const note of document.querySelectorAll("[data-while-sent]")) note.hidden = true;
+  });
+
   const begin = () => {
     showTab();
     Chart.defaults.font.family = "Inter, sans-serif";

@@ -1,14 +1,12 @@
 """The log of what people did: pages by key, filters, and all of it as CSV."""
 
-import csv
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import cast
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES, entries_seen_by
@@ -18,10 +16,10 @@ from annotation.web.account.log_details import details_in_words
 from annotation.web.base.filters import LogFilter
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
-from core.files.csv_safety import harmless
+from annotation.web.base.list_page import Cells, csv_file, iso
+from annotation.web.base.pagination import Steps, counted
 
 PAGE_SIZE = 50
-COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
     "activate", "add-account", "add-group", "add-role", "add-webhook", "build index",
@@ -57,14 +55,15 @@ def _answer(
     filters.is_valid()  # what is no date or no way narrows nothing: its field says so
     found = entries.filter(filters.where()).select_related("campaign").order_by("-at", "-pk")
     if request.GET.get("as") == "csv":
-        return cast(HttpResponse, _csv(found, f"{campaign}-log" if campaign else "log"))
+        name = f"{campaign}-log" if campaign else "log"
+        return csv_file(name, CELLS, found.iterator(chunk_size=1000))
     return _page(request, found, filters, campaign)
 
 
 def _page(
     request: HttpRequest, found: QuerySet[AuditEntry], filters: LogFilter, campaign: Campaign | None
 ) -> HttpResponse:
-    key = _key(request.GET.get("before", ""))
+    key, total = _key(request.GET.get("from", "")), counted(found)
     if key is not None:
         at, pk = key
         found = found.filter(at__lte=at).exclude(at=at, pk__gte=pk)
@@ -73,14 +72,16 @@ def _page(
     chosen = {
         name: value for name, value in request.GET.items() if name in filters.fields and value
     }
-    last = {"before": f"{shown[-1].at.isoformat()},{shown[-1].pk}"} if more else {}
+    steps = Steps(request.GET)
+    last = f"{shown[-1].at.isoformat()},{shown[-1].pk}" if more else ""
     context = {
         "filters": filters,
         "is_filtered": bool(chosen),
         "verbs": sorted({*OPERATIONS, *DATABASE_OPERATIONS, *OTHER_VERBS}),
         "rows": [(entry, details_in_words(entry.details)) for entry in shown],
-        "older": urlencode(chosen | last) if more else "",
-        "newest": urlencode(chosen) if key is not None else None,
+        "total": total,
+        "steps": steps,
+        "next": last and steps.next(last),
         "csv": urlencode(chosen | {"as": "csv"}),
     }
     return page(
@@ -103,24 +104,16 @@ def _key(text: str) -> tuple[datetime, int] | None:
         return None
 
 
-class _Line:
-    """A file that hands back what is written to it."""
-
-    def write(self, text: str) -> str:
-        return text
+def _details(entry: AuditEntry) -> str:
+    return "; ".join(f"{key}: {value}" for key, value in details_in_words(entry.details))
 
 
-def _csv(found: QuerySet[AuditEntry], name: str) -> StreamingHttpResponse:
-    lines = map(csv.writer(_Line()).writerow, _cells(found.iterator(chunk_size=1000)))
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return response
-
-
-def _cells(entries: Iterable[AuditEntry]) -> Iterator[Iterable[object]]:
-    yield COLUMNS
-    for one in entries:
-        details = "; ".join(f"{key}: {value}" for key, value in details_in_words(one.details))
-        campaign = one.campaign.name if one.campaign else ""
-        cells = (one.at.isoformat(), one.actor, one.via, one.verb, one.subject, campaign, details)
-        yield map(harmless, cells)
+CELLS: Cells = {
+    "at": lambda one: iso(one.at),
+    "by": lambda one: one.actor,
+    "via": lambda one: one.via,
+    "did": lambda one: one.verb,
+    "to": lambda one: one.subject,
+    "campaign": lambda one: one.campaign.name if one.campaign else "",
+    "details": _details,
+}

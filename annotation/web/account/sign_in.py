@@ -20,6 +20,7 @@ from annotation.access.lockouts import record_lockouts
 from annotation.access.throttle import Limit, TooMany, address_of, attempt, forget, reached
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Attempt
+from core.frame import framed_for_reader
 
 MINUTES = 15
 WAIT = (
@@ -83,7 +84,10 @@ class SignIn(LoginView):
 
 @method_decorator(never_cache, name="dispatch")
 class ChangePassword(PasswordChangeView):
-    template_name = "annotation/account/password.html"
+    def render_to_response(self, context: dict[str, Any], **options: Any) -> HttpResponse:
+        template = "annotation/account/password.html"
+        shown = {"form": context["form"]}
+        return framed_for_reader(self.request, template, shown, title="Change your password")
 
     @transaction.atomic
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:

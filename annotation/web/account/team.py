@@ -11,7 +11,7 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, F, Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
@@ -20,6 +20,7 @@ from annotation.access.audit_log import by_page, record
 from annotation.crowd.inhouse.members import activate, deactivate, invite, revoke
 from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from annotation.web.base.guards import permitted, refuse, staff_page
+from annotation.web.base.layout import page
 from core.errors import UserError
 
 INVITE = "inhouse.add_invitation"
@@ -127,7 +128,7 @@ def _page(
         "may_invite": permitted(request, INVITE),
         "may_manage": permitted(request, MANAGE),
     }
-    return render(request, "annotation/account/team.html", content, status=status)
+    return page(request, "annotation/account/team.html", content, title="Team", status=status)
 
 
 def _members() -> QuerySet[Member]:

@@ -198,7 +198,7 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
         return JsonResponse({"error": str(refused)}, status=refused.status)
     words = {"title": "You no longer have this task", "sentences": [str(refused)]}
     more = {"action": reverse("next"), "button": "Take another one"}
-    return render(request, "annotation/base/notice.html", words | more, status=refused.status)
+    return render(request, "annotation/annotator/notice.html", words | more, status=refused.status)
 
 
 def _not_open(
@@ -206,4 +206,4 @@ def _not_open(
 ) -> HttpResponse:
     action = reverse("return", args=[assignment.assignment_id])
     words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "button": "Return it"}
-    return render(request, "annotation/base/notice.html", words, status=403)
+    return render(request, "annotation/annotator/notice.html", words, status=403)

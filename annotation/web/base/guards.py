@@ -7,7 +7,7 @@ from typing import cast
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
 
 from annotation.access.roles import ROLE_TOO_SMALL, VIEW, may_enter, visible_campaigns
@@ -17,10 +17,13 @@ from annotation.crowd.worker_notices import whom_to_write_to
 from annotation.models import Campaign
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.web.base.middleware import wants_json
+from core.frame import notice
 from core.log_context import also_about
 
 View = Callable[..., HttpResponse]
 
+NOT_FOUND = "Check the link, or go to the home page."
+FORBIDDEN = "Your account does not have permission for this page. Ask an administrator for access."
 FOR_THE_STAFF = (
     "This page is for the people who run the campaigns: an administrator can give your account"
     " that right."
@@ -46,8 +49,15 @@ def refuse(request: HttpRequest, status: int, title: str, sentence: str) -> Http
     """A page of the site with one sentence; for a script of ours the sentence alone."""
     if wants_json(request):
         return JsonResponse({"error": sentence}, status=status)
-    words = {"title": title, "sentences": [sentence]}
-    return render(request, "annotation/base/notice.html", words, status=status)
+    return notice(request, sentence, title=title, status=status)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request, 404, "Page not found", NOT_FOUND)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request, 403, "You do not have access", FORBIDDEN)
 
 
 def refuse_role(request: HttpRequest, campaign: Campaign) -> HttpResponse:

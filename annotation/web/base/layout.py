@@ -58,6 +58,8 @@ TABS: list[tuple[str, str, str]] = [
 # Pages without a tab of their own, and the tab that leads to them.
 UNDER = {
     "operation": "campaign",
+    "adjudicate": "campaign-review",
+    "release": "campaign-releases",
     "campaign-control": "campaign-controls",
     "campaign-control-drafts": "campaign-controls",
     "campaign-hit": "campaign-hits",
@@ -98,11 +100,14 @@ def page(
     status: int = 200,
 ) -> HttpResponse:
     """A page within the dashboard's frame; `campaign` brings its row of tabs."""
+    if campaign:
+        title = campaign.policy.crowd_traits.said(title)
     whole = {
         "campaign": campaign,
         "may": May(request, campaign),
         "tabs": _tabs(request, campaign) if campaign else [],
         "state": state_of(campaign) if campaign else None,
+        "crowd": campaign.policy.crowd_traits if campaign else None,
         **context,
     }
     return framed(request, template, whole, title=title, status=status)
@@ -110,9 +115,10 @@ def page(
 
 def _tabs(request: HttpRequest, campaign: Campaign) -> list[Tab]:
     here = (request.resolver_match.url_name if request.resolver_match else None) or ""
+    said = campaign.policy.crowd_traits.said
     current = {here: "page", UNDER.get(here, ""): "true"}
     return [
-        Tab(title, reverse(name, args=[campaign.name]), current.get(name, ""))
+        Tab(said(title), reverse(name, args=[campaign.name]), current.get(name, ""))
         for title, name, permission in TABS
         if request.user.has_perm(permission, campaign)
     ]

@@ -1,27 +1,92 @@
-"""A campaign's long list with its filters above it."""
+"""A campaign's long list: filters above it, its total, pages, and all of it as a file."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar, cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
+from annotation.analytics.campaign import snapshots
 from annotation.models import Campaign
 from annotation.web.base.filters import Filter
 from annotation.web.base.layout import page
-from annotation.web.base.pagination import Window, key_of
+from annotation.web.base.pagination import Place, Steps, Window, key_of
+from core.files.csv_safety import harmless
 
 F = TypeVar("F", bound=Filter)
-Find = Callable[[Campaign, F, int], Window]  # the rows that the filter leaves, from a key on
+Find = Callable[[Campaign, F, Place], Window]  # the rows that the filter leaves, from a place on
+Cells = Mapping[str, Callable[[Any], object]]  # of a row, by the column's name
+DOWN = "-"  # ?sort=, from the end
 
 
-def list_page(
-    request: HttpRequest, campaign: Campaign, search: type[F], find: Find[F], *, title: str
-) -> HttpResponse:
-    """Filters that are wrong find nothing: their fields say so. The template is called as it is."""
-    form = search(request.GET)
-    context: dict[str, Any] = {"form": form, "filtered": any(request.GET.values())}
+@dataclass(frozen=True)
+class Listed(Generic[F]):
+    title: str  # its template is called as it is
+    what: str  # its rows are, within a sentence
+    search: type[F]
+    find: Find[F]
+    figure: str  # of a snapshot: how many there are, about
+    cells: Cells  # of a row of the file
+
+
+def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> HttpResponse:
+    """Filters that are wrong find nothing: their fields say so."""
+    form = listed.search(request.GET)
+    name = listed.title.lower()
+    asked = {key: value for key, value in request.GET.items() if key in form.fields and value}
+    context: dict[str, Any] = {"form": form, "filtered": bool(asked), "what": listed.what}
     valid = form.is_valid()
+    down = request.GET.get("sort") == DOWN
+    if valid and request.GET.get("as") == "csv":
+        return csv_file(f"{campaign}-{name}", listed.cells, every_row(listed, campaign, form, down))
     if valid:
-        context["found"] = find(campaign, form, key_of(request.GET.get("from", "")))
-    status, template = 200 if valid else 422, f"annotation/hits/{title.lower()}.html"
-    return page(request, template, context, title=title, campaign=campaign, status=status)
+        at = Place(key_of(request.GET.get("from", "")), down)
+        context |= _found(request, listed.find(campaign, form, at))
+        context["down"] = down
+        if context["found"].total is None and not asked:
+            newest = snapshots.newest(campaign)
+            context["about"] = newest and newest.figures.get(listed.figure)
+    template = f"annotation/hits/{name}.html"
+    status = 200 if valid else 422
+    return page(request, template, context, title=listed.title, campaign=campaign, status=status)
+
+
+def _found(request: HttpRequest, found: Window) -> dict[str, Any]:
+    steps = Steps(request.GET)
+    return {"found": found, "steps": steps, "next": found.more and steps.next(found.more)}
+
+
+def every_row(listed: Listed[F], campaign: Campaign, form: F, down: bool) -> Iterator[Any]:
+    """Page by page: the pages are fast wherever the list is."""
+    start: int | None = 0
+    while start is not None:
+        found = listed.find(campaign, form, Place(start, down))
+        yield from found.rows
+        start = found.more
+
+
+def iso(moment: datetime | None) -> str:
+    return moment.isoformat() if moment else ""
+
+
+class _Line:
+    """A file that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def csv_file(name: str, cells: Cells, rows: Iterable[Any]) -> HttpResponse:
+    """Sent while it is read."""
+    lines = map(csv.writer(_Line()).writerow, _lines(cells, rows))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return cast(HttpResponse, response)
+
+
+def _lines(cells: Cells, rows: Iterable[Any]) -> Iterator[Iterable[object]]:
+    yield cells
+    for row in rows:
+        yield [harmless(cell(row)) for cell in cells.values()]

@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.log import log_response
 
+from core.frame import DASHBOARD_POLICY, notice
 from core.log_context import about
 from core.prometheus import REQUESTS
 from core.rest.problems import of_the_api, plain
@@ -35,22 +36,6 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-# The theme's Alpine evaluates the attributes of its elements.
-DASHBOARD_POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "style-src 'self' 'unsafe-inline'",
-        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "frame-src 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    ]
-)
-
 # Of the server that stands before the site; anything else could forge lines of the log.
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -119,9 +104,7 @@ def _filled(request: HttpRequest, response: HttpResponseNotAllowed) -> HttpRespo
     if wants_json(request):
         said: HttpResponse = JsonResponse({"error": sentence}, status=response.status_code)
     else:
-        words = {"title": title, "sentences": [sentence]}
-        page = render_to_string("annotation/annotator/refusal.html", words)
-        said = HttpResponse(page, status=response.status_code)
+        said = notice(request, sentence, title=title, status=response.status_code)
     said["Allow"] = response["Allow"]
     return said
 

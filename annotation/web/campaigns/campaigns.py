@@ -17,6 +17,7 @@ from annotation.protocol.estimates.cost import is_free
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
 from annotation.web.campaigns.overview_data import finish
+from annotation.web.campaigns.setup import running_job, steps_of
 
 PAGE_SIZE = 50
 
@@ -46,8 +47,15 @@ def campaigns(request: HttpRequest) -> HttpResponse:
         "before": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
         "is_first": not before,
         "may_create": request.user.has_perm(CREATE),
+        **_setup(request, len(found)),
     }
     return page(request, "annotation/campaigns/campaigns.html", context, title="Campaigns")
+
+
+def _setup(request: HttpRequest, campaigns: int) -> dict[str, Any]:
+    """The way to a first campaign that runs, as long as there are not two."""
+    steps = steps_of(request.user) if campaigns < 2 else []
+    return {"setup": steps, "job": running_job() if steps else None}
 
 
 def _newest() -> Subquery:

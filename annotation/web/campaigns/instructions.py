@@ -5,7 +5,6 @@ from typing import cast
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
@@ -21,6 +20,7 @@ from annotation.pipeline.setup.instructions import (
     clean_instructions,
 )
 from annotation.web.base.guards import campaign_page, permitted, refuse
+from annotation.web.base.layout import page
 from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 
@@ -84,7 +84,6 @@ def _page(request: HttpRequest, campaign: Campaign, draft: Draft) -> HttpRespons
     known = known_hits_of_versions(campaign)
     versions = campaign.instructions.order_by("-version").defer("text")
     context = {
-        "campaign": campaign,
         "draft": draft,
         "may_write": permitted(request, WRITE_INSTRUCTIONS, campaign),
         # What is too long to save is too long to render.
@@ -93,4 +92,11 @@ def _page(request: HttpRequest, campaign: Campaign, draft: Draft) -> HttpRespons
         "note": known.note,
         "most": MOST_CHARACTERS,
     }
-    return render(request, "annotation/campaigns/instructions.html", context, status=draft.status)
+    return page(
+        request,
+        "annotation/campaigns/instructions.html",
+        context,
+        title="Instructions",
+        campaign=campaign,
+        status=draft.status,
+    )

@@ -21,7 +21,7 @@ from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS,
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.web.base.guards import campaign_page, dashboard_page, refuse_account, refuse_role
 from annotation.web.base.layout import page
-from annotation.web.workers.workers import names_of
+from annotation.web.workers.pairs import names_of
 from core.errors import UserError
 from retrieval.models import Job
 from retrieval.web.forms import corpus_choices, source_choices

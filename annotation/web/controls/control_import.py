@@ -38,7 +38,7 @@ def import_to_pool(request: HttpRequest) -> HttpResponse:
     except UserError as error:
         return _render(request, fault=str(error))
     messages.success(request, _summary(done))
-    return redirect("controls")
+    return redirect("dashboard" if request.POST.get("back") == "dashboard" else "controls")
 
 
 def _import(request: HttpRequest) -> Imported:

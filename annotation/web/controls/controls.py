@@ -21,7 +21,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
-from annotation.web.base.pagination import PAGE_SIZE, key_of, window
+from annotation.web.base.pagination import PAGE_SIZE, Place, Steps, key_of, window
 from annotation.web.campaigns.operation import ask_for
 from core.errors import UserError
 from core.text.words import percent
@@ -96,16 +96,20 @@ def controls(request: HttpRequest) -> HttpResponse:
 @campaign_page()
 def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     figures = review_figures.of_campaign(campaign) or {}
-    start = key_of(request.GET.get("from", ""))
     usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign))
+    at = Place(key_of(request.GET.get("from", "")))
+    found = window(campaign.controls.all(), at=at, reach=REACH)
+    steps = Steps(request.GET)
     context: dict[str, Any] = {
         "counted": bool(figures),
         "totals": {kind.value: _total(figures, kind) for kind in Kind},
         "positives": _lines(figures, Kind.POSITIVE, usable),
         "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
-        "all": window(campaign.controls.all(), start=start, reach=REACH),
         "own": _own(campaign),
         "leak_warning": leak_warning(campaign),
+        "all": found,
+        "steps": steps,
+        "next": found.more and steps.next(found.more),
         "control_candidates": _open(campaign),
         "job": newest_job(campaign, "control-candidates"),
         "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page, record
@@ -21,6 +20,7 @@ from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.policy.policy import Policy
 from annotation.web.base.guards import campaign_page, refuse
+from annotation.web.base.layout import page
 from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 from core.text.clean import clean_text
@@ -146,7 +146,6 @@ def _page(
     own = _own(pile, triplet) if triplet else None
     user = cast(User, request.user)
     context = {
-        "campaign": pile.campaign,
         "what": pile.what,
         "piles": [(one.value, one.label) for one in piles_of(pile.campaign, user)],
         "done": pile.done(),
@@ -159,7 +158,9 @@ def _page(
         "most": MAX_NOTE,
     }
     status = 422 if fault else 200
-    return render(request, "annotation/experts/adjudicate.html", context, status=status)
+    template = "annotation/experts/adjudicate.html"
+    campaign = pile.campaign
+    return page(request, template, context, title="Adjudicate", campaign=campaign, status=status)
 
 
 def _texts(triplet: Triplet) -> BlindTriplet:

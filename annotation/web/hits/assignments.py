@@ -1,5 +1,7 @@
 """What workers have submitted for a campaign, in the order of its HITs."""
 
+from dataclasses import replace
+
 from django import forms
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -9,8 +11,8 @@ from annotation.access.roles import SEE_VOTES
 from annotation.models import Assignment, Campaign
 from annotation.web.base.filters import AssignmentFilter
 from annotation.web.base.guards import campaign_page
-from annotation.web.base.list_page import list_page
-from annotation.web.base.pagination import PAGE_SIZE, Window
+from annotation.web.base.list_page import Listed, iso, list_page
+from annotation.web.base.pagination import PAGE_SIZE, Place, Window, counted
 
 REACH = 5_000  # HITs whose assignments one page looks through
 # A HIT's assignments stand together on a page; no crowd takes more for one HIT.
@@ -27,28 +29,61 @@ class AssignmentSearch(AssignmentFilter):
 @require_safe
 @campaign_page(SEE_VOTES)
 def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    return list_page(request, campaign, AssignmentSearch, _window_of, title="Assignments")
+    return list_page(request, campaign, LISTED)
 
 
-def _window_of(campaign: Campaign, asked: AssignmentSearch, start: int) -> Window:
-    rows = Assignment.with_rejection(Assignment.objects.filter(hit__campaign=campaign))
+def _window_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
+    whole = Assignment.objects.filter(hit__campaign=campaign)
+    rows = Assignment.with_rejection(whole)
     rows = rows.filter(asked.where())
     rows, name = rows.select_related("hit", "worker"), asked.cleaned_data["q"]
     if name or asked.cleaned_data["hit"] is not None:
         found = rows.filter(crowd_id=name) if name else rows
         return Window(list(found.order_by("hit__number", "pk")[:MOST_OF_A_HIT]), 0, None)
-    return _window(campaign, rows, start=start)
+    total = None if counted(whole) is None else rows.count()
+    return replace(_window(campaign, rows, at), total=total)
 
 
-def _window(campaign: Campaign, rows: QuerySet[Assignment], *, start: int) -> Window:
+def _window(campaign: Campaign, rows: QuerySet[Assignment], at: Place) -> Window:
     """By the HITs' numbers, which an index knows: assignments of campaigns lie mixed."""
-    end = start + REACH
-    near = rows.filter(hit__number__gte=start, hit__number__lt=end).order_by("hit__number", "pk")
+    begin, end = _reach(campaign, at)
+    near = rows.filter(hit__number__gte=begin, hit__number__lt=end)
+    near = near.order_by("-hit__number" if at.down else "hit__number", "pk")
     found = list(near[: PAGE_SIZE + MOST_OF_A_HIT])
     if len(found) > PAGE_SIZE:
         # The HIT with which the page is full is shown whole.
         last = found[PAGE_SIZE - 1].hit.number
-        return Window([one for one in found if one.hit.number <= last], start, last + 1)
-    if not campaign.hits.filter(number__gte=end).order_by("number").values_list("pk")[:1]:
-        return Window(found, start, None)
-    return Window(found, start, end, searched=REACH)
+        shown = PAGE_SIZE + sum(one.hit.number == last for one in found[PAGE_SIZE:])
+        return Window(found[:shown], at.start, (last or None) if at.down else last + 1)
+    beyond = {"number__lt": begin} if at.down else {"number__gte": end}
+    if not campaign.hits.filter(**beyond).order_by("number").values_list("pk")[:1]:
+        return Window(found, at.start, None)
+    return Window(found, at.start, begin if at.down else end, searched=REACH)
+
+
+def _reach(campaign: Campaign, at: Place) -> tuple[int, int]:
+    """The HITs that a page looks through: from one number to below another."""
+    if not at.down:
+        return at.start, at.start + REACH
+    last = campaign.hits.order_by("-number").values_list("number", flat=True).first() or 0
+    end = at.start or last + 1
+    return max(0, end - REACH), end
+
+
+LISTED = Listed(
+    "Assignments",
+    "assignments",
+    AssignmentSearch,
+    _window_of,
+    figure="submitted",
+    cells={
+        "assignment": lambda row: row.crowd_id,
+        "hit": lambda row: row.hit.number,
+        "worker": lambda row: row.worker.worker_id,
+        "status": lambda row: row.status,
+        "passed": lambda row: row.passed,
+        "rejection": lambda row: row.rejection,
+        "account": lambda row: row.account,
+        "submitted_at": lambda row: iso(row.submitted_at),
+    },
+)

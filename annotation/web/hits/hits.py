@@ -11,8 +11,8 @@ from annotation.analytics.quality.hit_states import with_state
 from annotation.models import Campaign
 from annotation.web.base.filters import HitFilter
 from annotation.web.base.guards import campaign_page
-from annotation.web.base.list_page import list_page
-from annotation.web.base.pagination import Window, window
+from annotation.web.base.list_page import Listed, iso, list_page
+from annotation.web.base.pagination import Place, Window, window
 
 REACH = 10_000  # HITs that one page looks through
 
@@ -30,10 +30,10 @@ class HitSearch(HitFilter):
 @require_safe
 @campaign_page(SEE_VOTES)
 def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    return list_page(request, campaign, HitSearch, _window_of, title="HITs")
+    return list_page(request, campaign, LISTED)
 
 
-def _window_of(campaign: Campaign, asked: HitSearch, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: HitSearch, at: Place) -> Window:
     rows = with_state(campaign.hits.filter(asked.where("round")), timezone.now())
     where = asked.where("state")
     if name := asked.cleaned_data["q"]:
@@ -41,4 +41,24 @@ def _window_of(campaign: Campaign, asked: HitSearch, start: int) -> Window:
         if name.isascii() and name.isdigit() and len(name) < 10:
             named |= Q(number=int(name))
         return Window(list(rows.filter(named, where).order_by("number")[:3]), 0, None)
-    return window(rows, start=start, key="number", where=where, reach=REACH)
+    return window(rows, at=at, key="number", where=where, reach=REACH)
+
+
+LISTED = Listed(
+    "HITs",
+    "HITs",
+    HitSearch,
+    _window_of,
+    figure="hits",
+    cells={
+        "hit": lambda row: row.number,
+        "state": lambda row: row.condition,
+        "submitted": lambda row: row.submitted,
+        "max_assignments": lambda row: row.max_assignments,
+        "round": lambda row: "repack" if row.repack else "first",
+        "published_at": lambda row: iso(row.published_at),
+        "expires_at": lambda row: iso(row.expires_at),
+        "key": lambda row: row.key,
+        "crowd_id": lambda row: row.crowd_id,
+    },
+)

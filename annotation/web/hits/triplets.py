@@ -14,8 +14,8 @@ from annotation.access.roles import SEE_VOTES
 from annotation.models import Campaign, Triplet
 from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
-from annotation.web.base.list_page import list_page
-from annotation.web.base.pagination import Window, key_of, window
+from annotation.web.base.list_page import Listed, list_page
+from annotation.web.base.pagination import Place, Window, key_of, window
 from retrieval.models import Candidate, QaPair
 
 TEXTS = ("candidate__query", "candidate__pair")
@@ -43,10 +43,10 @@ class TripletSearch(TripletFilter):
 @require_safe
 @campaign_page(SEE_VOTES)
 def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    return list_page(request, campaign, TripletSearch, _window_of, title="Triplets")
+    return list_page(request, campaign, LISTED)
 
 
-def _window_of(campaign: Campaign, asked: TripletSearch, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: TripletSearch, at: Place) -> Window:
     rows = campaign.triplets.filter(asked.where("status", "query")).select_related(*TEXTS)
     where, q = asked.where("label", "votes", "from_rank", "to_rank"), asked.cleaned_data["q"]
     words = q.split()
@@ -56,11 +56,11 @@ def _window_of(campaign: Campaign, asked: TripletSearch, start: int) -> Window:
         queries = _queries(campaign, words)
         rows = rows.filter(where, candidate__query__in=queries[:MOST_QUERIES])
         note = MANY.format(MOST_QUERIES) if len(queries) > MOST_QUERIES else ""
-        return replace(window(rows, start=start, reach=REACH), note=note)
+        return replace(window(rows, at=at, reach=REACH), note=note)
     if words:
         rows, narrow = rows.filter(where), partial(_with_words, words)
-        return window(rows, start=start, where=narrow, reach=TEXT_REACH)
-    return window(rows, start=start, where=where, reach=REACH)
+        return window(rows, at=at, where=narrow, reach=TEXT_REACH)
+    return window(rows, at=at, where=where, reach=REACH)
 
 
 def _with_words(words: Sequence[str], near: QuerySet[Triplet]) -> Q:
@@ -82,3 +82,23 @@ def _queries(campaign: Campaign, words: Sequence[str]) -> list[int]:
         queries = queries.filter(text__icontains=word)
     found = queries.order_by("position").values_list("pk", flat=True)
     return list(found[: MOST_QUERIES + 1])
+
+
+LISTED = Listed(
+    "Triplets",
+    "triplets",
+    TripletSearch,
+    _window_of,
+    figure="triplets",
+    cells={
+        "triplet": lambda row: row.pk,
+        "query_id": lambda row: row.candidate.query.key,
+        "query": lambda row: row.candidate.query.text,
+        "question": lambda row: row.candidate.pair.question,
+        "rank": lambda row: row.candidate.rank,
+        "votes": lambda row: row.votes,
+        "positive_votes": lambda row: row.positive_votes,
+        "status": lambda row: row.status,
+        "label": lambda row: row.label,
+    },
+)

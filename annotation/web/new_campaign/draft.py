@@ -10,6 +10,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
 from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.presets import PRESETS, TEAM
 from core.errors import UserError
 from core.files.open import open_unpacked
 from retrieval.models.corpus import ALL
@@ -40,11 +42,13 @@ class QueriesFile:
 
 @dataclass
 class Draft:
+    preset: str = TEAM.name  # that its policy began as
     name: str = ""
     sample: int | None = None  # None: the file
     seed: int = 0
     file: QueriesFile | None = None
-    policy: dict[str, Any] = field(default_factory=dict)  # empty: not agreed to yet
+    policy: dict[str, Any] = field(default_factory=lambda: TEAM.policy().to_dict())
+    is_agreed: bool = False  # to the policy
     corpus: str = ALL
     dollars: str = ""  # as it was typed
     job: int | None = None  # that creates the campaign
@@ -71,6 +75,16 @@ class Draft:
         if self.file:
             self.file.path.unlink(missing_ok=True)
             self.file = None
+
+    def begin_as(self, preset: str) -> None:
+        """Another preset than before begins the policy again."""
+        if preset != self.preset:
+            self.preset, self.is_agreed = preset, False
+            self.policy = PRESETS[preset].policy().to_dict()
+
+    @property
+    def rules(self) -> Policy:
+        return Policy.from_dict(self.policy)
 
     @property
     def queries(self) -> int:

@@ -9,9 +9,10 @@ from django import forms
 
 from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
-from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, crowd_defaults
-from annotation.protocol.policy.descriptions import GROUPS, OPEN, Group, Words
+from annotation.protocol.policy.crowds import CrowdTraits
+from annotation.protocol.policy.descriptions import CHOICES, GROUPS, MAIN, OPEN, Group, Words
 from annotation.protocol.policy.policy import Policy, PolicyError
+from annotation.protocol.policy.presets import PRESETS, TEAM
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
 from retrieval.corpus.corpora import corpus_named
@@ -27,8 +28,14 @@ LONG = ("description",)
 
 
 class QueriesForm(forms.Form):
-    """The campaign's name, its queries and the seed."""
+    """Who judges, the campaign's name, its queries and the seed."""
 
+    preset = forms.ChoiceField(
+        label="Who judges?",
+        choices=[(each.name, each.title) for each in PRESETS.values()],
+        initial=TEAM.name,
+        widget=forms.RadioSelect,
+    )
     name = forms.CharField(
         max_length=60,
         help_text="Letters, digits, - and _. Used in URLs and files. You cannot change it later.",
@@ -115,20 +122,24 @@ class Line:
 
 
 class PolicyForm(forms.Form):
-    """Every field of the policy; its own rules say what is wrong with them."""
+    """The fields of the policy that its crowd leaves open; the others stay as they are in `base`.
+
+    The policy's own rules say what is wrong with them.
+    """
 
     policy: Policy
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for group in GROUPS:
-            for words in group.fields:
-                self.fields[words.name] = _field(words)
+    def __init__(self, *args: Any, base: Policy, **kwargs: Any) -> None:
+        super().__init__(*args, **{"initial": written(base.to_dict()), **kwargs})
+        self._base = base
+        self.crowd = base.crowd_traits
+        for words in _asked(self.crowd):
+            self.fields[words.name] = _field(words, self.crowd)
 
     def clean(self) -> dict[str, Any]:
         said = {name: _value(name, text) for name, text in self.cleaned_data.items()}
         try:
-            self.policy = Policy.from_dict(said)
+            self.policy = Policy.from_dict(self._base.to_dict() | said)
         except PolicyError as error:
             for fault in error.faults:
                 self._add_fault(fault)
@@ -140,19 +151,38 @@ class PolicyForm(forms.Form):
         words = fault.removeprefix(f"{name} ") if f"{name} must be" in fault else fault
         self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:] + ".")
 
+    def main(self) -> list[Line]:
+        return [self._line(words) for words in _asked(self.crowd) if words.name in MAIN]
+
     def groups(self) -> Iterator[tuple[Group, list[Line]]]:
+        """The rest."""
         for group in GROUPS:
-            yield group, [self._line(words) for words in group.fields]
+            rest = [one for one in group.fields if one.name in self.fields and one.name not in MAIN]
+            if rest:
+                yield group, [self._line(words) for words in rest]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is to be seen among the rest."""
+        return any(line.field.errors for _, lines in self.groups() for line in lines)
 
     def _line(self, words: Words) -> Line:
         return Line(words, self[words.name], _text(words.default))
 
 
-def _field(words: Words) -> forms.Field:
-    common: dict[str, Any] = {"label": words.label, "help_text": words.meaning}
+def _asked(crowd: CrowdTraits) -> list[Words]:
+    return [words for group in GROUPS for words in group.fields if crowd.asks(words.name)]
+
+
+def _field(words: Words, crowd: CrowdTraits) -> forms.Field:
+    common: dict[str, Any] = {
+        "label": crowd.said(words.label),
+        "help_text": crowd.said(words.meaning),
+    }
     hint = HINTS[words.name]
     if get_origin(hint) is Literal:
-        return forms.ChoiceField(choices=[(one, one) for one in get_args(hint)], **common)
+        choices = [(one, crowd.said(CHOICES[one])) for one in get_args(hint)]
+        return forms.ChoiceField(choices=choices, **common)
     if hint is bool:
         return forms.ChoiceField(choices=[(one, one) for one in FLAGS], **common)
     widget: forms.Widget = forms.TextInput()
@@ -185,14 +215,6 @@ def _text(value: object) -> str:
 def written(values: Mapping[str, object]) -> dict[str, str]:
     """A policy's values as the form's."""
     return {name: _text(value) for name, value in values.items()}
-
-
-def preset(crowd: str) -> dict[str, str]:
-    """What suits a crowd, as the form's values."""
-    defaults = crowd_defaults(crowd) or PAPER_CROWD.defaults()
-    varied = {name for each in CROWDS.values() for name in each.fixed}
-    paper = Policy().to_dict()
-    return written({name: paper[name] for name in varied} | defaults)
 
 
 class BudgetForm(forms.Form):

@@ -22,12 +22,12 @@ from annotation.analytics.campaign.cost_table import cost_table
 from annotation.jobs.tasks import run_job, soon
 from annotation.operations.campaigns import request_creation, warnings_of
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.policy.crowds import CROWDS
-from annotation.protocol.policy.policy import Policy
+from annotation.protocol.estimates.cost import is_free
+from annotation.protocol.policy.presets import PRESETS
 from annotation.web.base.guards import View, dashboard_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.new_campaign.draft import Draft, read_upload
-from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm, preset, written
+from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm
 from annotation.web.new_campaign.prerequisites import Prerequisites, prerequisites_of
 from core.errors import UserError
 from retrieval.models import Job
@@ -69,7 +69,7 @@ def new_campaign(request: HttpRequest) -> HttpResponse:
     step = wanted if wanted in STEPS else "queries"
     if step != "queries" and not (draft.name and draft.queries):
         return redirect("campaign-new")
-    if step == "budget" and not draft.policy:
+    if step == "budget" and not draft.is_agreed:
         return _to("policy")
     return STEPS[step](request, draft)
 
@@ -91,7 +91,7 @@ def _creation(request: HttpRequest, draft: Draft, pk: int) -> HttpResponse:
 
 def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
     if request.method != "POST":
-        names = ("name", "corpus", "seed", "sample")
+        names = ("preset", "name", "corpus", "seed", "sample")
         said = {name: getattr(draft, name) for name in names}
         said["origin"] = "file" if draft.file and draft.sample is None else "sample"
         return _render(request, draft, "queries", {"form": QueriesForm(initial=said, draft=draft)})
@@ -106,6 +106,7 @@ def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
         draft.keep(request)
         return _render(request, draft, "queries", {"form": form}, status=422)
     chosen = form.cleaned_data
+    draft.begin_as(chosen["preset"])
     draft.name, draft.seed = chosen["name"], chosen["seed"]
     draft.corpus = chosen["corpus"] or ALL
     draft.sample = chosen["sample"] if chosen["origin"] == "sample" else None
@@ -128,29 +129,18 @@ def _take_file(request: HttpRequest, draft: Draft) -> str:
 
 
 def _policy(request: HttpRequest, draft: Draft) -> HttpResponse:
+    form = PolicyForm(request.POST or None, base=draft.rules)
     if request.method != "POST":
-        form = PolicyForm(initial=written(draft.policy or Policy().to_dict()))
-        return _policy_page(request, draft, form)
-    if "preset" in request.POST:
-        said = request.POST.dict() | preset(request.POST["preset"])
-        return _policy_page(request, draft, PolicyForm(initial=said))
-    form = PolicyForm(request.POST)
+        return _render(request, draft, "policy", {"form": form})
     if not form.is_valid():
-        return _policy_page(request, draft, form, status=422)
-    draft.policy = form.policy.to_dict()
+        return _render(request, draft, "policy", {"form": form}, status=422)
+    draft.policy, draft.is_agreed = form.policy.to_dict(), True
     draft.keep(request)
     return _to("budget")
 
 
-def _policy_page(
-    request: HttpRequest, draft: Draft, form: PolicyForm, *, status: int = 200
-) -> HttpResponse:
-    context = {"form": form, "crowds": CROWDS.values()}
-    return _render(request, draft, "policy", context, status=status)
-
-
 def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
-    policy = Policy.from_dict(draft.policy)
+    policy = draft.rules
     costs = cost_table(draft.queries * policy.candidates_per_query, policy)
     warned = warnings_of(draft.queries, policy)
     context: dict[str, Any] = {"policy": policy, "costs": costs, "warnings": warned}
@@ -184,6 +174,8 @@ def _render(
     whole = {
         "draft": draft,
         "step": step,
+        "presets": PRESETS.values(),
+        "crowd": draft.rules.crowd_traits,
         "steps": _steps(draft, step),
         "prerequisites": _prerequisites(request, draft) if step in ("queries", "budget") else None,
         **context,
@@ -192,17 +184,18 @@ def _render(
 
 
 def _prerequisites(request: HttpRequest, draft: Draft) -> Prerequisites:
-    wanted = {**Policy().to_dict(), **draft.policy}["control_pool_size"]
+    wanted = draft.rules.control_pool_size
     return prerequisites_of(request.user, corpus=draft.corpus, controls_wanted=wanted)
 
 
 def _steps(draft: Draft, current: str) -> list[Mapping[str, object]]:
     """Those that can be gone to have a link."""
     reached = {"queries": True, "policy": bool(draft.name and draft.queries)}
-    reached["budget"] = reached["policy"] and bool(draft.policy)
+    reached["budget"] = reached["policy"] and draft.is_agreed
+    last = "Summary" if is_free(draft.rules) else "Budget"
     return [
         {"name": name, "title": title, "current": name == current, "reached": reached[name]}
-        for name, title in (("queries", "Queries"), ("policy", "Policy"), ("budget", "Budget"))
+        for name, title in (("queries", "Queries"), ("policy", "Policy"), ("budget", last))
     ]
 
 

@@ -3,7 +3,6 @@
 from typing import cast
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -21,6 +20,7 @@ from annotation.access.throttle import Limit, TooMany, attempt
 from annotation.models import Event
 from annotation.notifications.mail import choose, link, unsubscribe, unwanted_by
 from annotation.web.base.guards import refuse
+from core.frame import framed_for_reader
 
 SALT = "quorum.mail-address"
 DAYS = 3
@@ -28,10 +28,16 @@ NO_LINK = "This link does not work: check that it is complete."
 LATE = f"This link does not work, or is older than {DAYS} days: enter the address again."
 CONFIRM = "Confirm the address by this link within {days} days: {link}\n\nElse nothing changes.\n"
 LIMIT = Limit("mail address", 5, 60, "You have changed the address often: wait an hour.")
+ADDRESS_HELP = (
+    "Without one you get no mail. A new address counts when you have opened the link that is sent"
+    " to it."
+)
 
 
 class PreferenceForm(forms.Form):
-    email = forms.EmailField(label="E-mail address", max_length=254, required=False)
+    email = forms.EmailField(
+        label="E-mail address", max_length=254, required=False, help_text=ADDRESS_HELP
+    )
     wanted = forms.MultipleChoiceField(
         label="Mails", choices=Event.Type.choices, required=False,
         widget=forms.CheckboxSelectMultiple,
@@ -120,6 +126,5 @@ def _ask(request: HttpRequest, title: str, sentence: str, button: str = "") -> H
 
 
 def _page(request: HttpRequest, form: PreferenceForm) -> HttpResponse:
-    content = {"form": form, "from": settings.DEFAULT_FROM_EMAIL}
-    status = 422 if form.errors else 200
-    return render(request, "annotation/notifications/preferences.html", content, status=status)
+    template, status = "annotation/notifications/preferences.html", 422 if form.errors else 200
+    return framed_for_reader(request, template, {"form": form}, title="E-mails", status=status)

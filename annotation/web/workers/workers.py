@@ -21,6 +21,8 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.base.list_page import Cells, csv_file
+from annotation.web.base.pagination import counted
 from annotation.web.workers.columns import (
     Column,
     columns_of,
@@ -77,6 +79,8 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     show = request.GET.get("show", "")
     number = _page_number(request.GET.get("page", ""))
     chosen = _chosen(campaign, search, show).order_by(*ordering(order))
+    if request.GET.get("as") == "csv":
+        return csv_file(f"{campaign}-workers", CELLS, chosen.iterator(chunk_size=1000))
     start = (number - 1) * PAGE_SIZE
     found = list(chosen[start : start + PAGE_SIZE + 1])
     content = {
@@ -92,6 +96,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "show": show,
         "shown": SHOWN,
         "order": order,
+        "total": counted(chosen),
         "number": number,
         "previous": number - 1,
         "next": number + 1 if len(found) > PAGE_SIZE else None,
@@ -188,6 +193,22 @@ def _rows(
         )
         for row in found
     ]
+
+
+CELLS: Cells = {
+    "worker": lambda row: row.worker.worker_id,
+    "excluded": lambda row: row.excluded,
+    "submitted": lambda row: row.submitted,
+    "reviewed": lambda row: row.reviewed,
+    "failed": lambda row: row.failed,
+    "agreement": lambda row: row.agreement,
+    "compared": lambda row: row.compared,
+    "median_ms": lambda row: row.median_ms,
+    "hourly_cents": lambda row: row.hourly_cents,
+    "straight_share": lambda row: row.straight_share,
+    "changes_per_hit": lambda row: row.changes_per_hit,
+    "reports": lambda row: row.reports,
+}
 
 
 def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, str]]:

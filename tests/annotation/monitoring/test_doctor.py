@@ -30,11 +30,13 @@ from annotation.monitoring.doctor import (
     check_public_url,
     examine,
 )
+from annotation.protocol.policy.crowds import crowd_defaults
 from core.text.clean import pair_key, question_key
 from retrieval.index.versions import index_root
 from retrieval.indexing.build import build_index
 from retrieval.models import QaPair
 from tests.annotation.crowd.conftest import running_emulator
+from tests.annotation.support.hits import make_campaign
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.support.command_line import quorum
 
@@ -102,11 +104,15 @@ def account(url: str) -> dict[str, Check]:
     return {check.name: check for check in check_account(crowd_at(url))}
 
 
+AT_HAND = "without --crowd"
+
+
 def doctor(url: str, settings: Settings, *options: str) -> tuple[str, CommandError | None]:
     settings.MTURK_ENDPOINT = url
     out = StringIO()
+    crowd = () if "--crowd" in options or AT_HAND in options else ("--crowd", "mturk")
     try:
-        quorum("doctor", *options, stdout=out)
+        quorum("doctor", *crowd, *(one for one in options if one != AT_HAND), stdout=out)
     except CommandError as error:
         return out.getvalue(), error
     return out.getvalue(), None
@@ -342,3 +348,21 @@ def test_the_doctor_names_the_broker_once_and_warns_of_nothing_above(
     ]
     assert error is not None
     assert not [entry for entry in caplog.records if entry.name == "annotation.crowd.rate_limit"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("crowds", "asked"),
+    [([], {"people"}), (["inhouse"], {"people"}), (["mturk", "inhouse"], {"people", "crowd"})],
+)
+def test_what_is_asked_for_is_what_the_campaigns_need(
+    nowhere: str, settings: Settings, crowds: list[str], asked: set[str]
+) -> None:
+    for number, kind in enumerate(crowds):
+        campaign = make_campaign(f"campaign-{number}")
+        campaign.policy_data = {"crowd": kind, **crowd_defaults(kind)}
+        campaign.save()
+    output, _ = doctor(nowhere, settings, AT_HAND, "--json")
+    names = [check["name"] for check in json.loads(output)["checks"]]
+    assert {*names} & {"people", "crowd"} == asked
+    assert names.count("control pool") == 1

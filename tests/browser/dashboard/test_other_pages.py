@@ -64,7 +64,7 @@ def test_accounts_and_the_team(root: Eye) -> None:
     record(by_command(), "invite", subject="ada", details={"days": 7})
     root.open("/password", "/team", "/admin/log/", "/admin/lockouts/")
     root.theirs = SWAGGERS
-    root.open("/api/", until=".opblock")
+    root.open("/api/", until=".opblock-tag")
     root.assert_well()
 
 
@@ -126,22 +126,24 @@ def test_the_models(root: Eye, small_database: None, settings: Settings, tmp_pat
 def test_a_new_campaign_step_by_step(root: Eye, small_database: None) -> None:
     page, new = root.page, "/admin/campaigns/new"
     root.open(new)
-    page.get_by_role("button", name="Continue to policy").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_text("Please correct the field").wait_for()
     root.look("queries that are refused")
+    page.get_by_label("Paid workers").check()
     page.get_by_label("Name", exact=True).fill("faq")
     page.get_by_label("How many to sample").fill("3")
-    page.get_by_role("button", name="Continue to policy").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_role("heading", name="The rules of faq").wait_for()
+    page.get_by_text("Advanced", exact=True).click()
     for name in ("candidates_per_query", "control_pool_size"):
         page.locator(f"[name={name}]").fill(str(POLICY[name]))
     root.look("the policy")
     page.locator("[name=hit_size]").fill("0")
-    page.get_by_role("button", name="Continue to budget").last.click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_text("Please correct the field").wait_for()
     root.look("a policy that is refused")
     page.locator("[name=hit_size]").fill("7")
-    page.get_by_role("button", name="Continue to budget").last.click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_role("heading", name="What faq will cost").wait_for()
     root.look("the budget")
     root.assert_well()

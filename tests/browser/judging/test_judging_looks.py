@@ -175,7 +175,7 @@ def test_instructions_from_right_to_left_stand_at_the_right(
     settings.MTURK_ENDPOINT = "http://127.0.0.1:8089"
     campaign = make_campaign(text=REAL[4][2])
     with opened(browser, hit_url(make_hit(campaign).key) + ADA, viewport=WIDE) as page:
-        prose = page.locator(".guide .prose")
+        prose = page.locator(".guide .markdown")
         assert prose.evaluate("one => getComputedStyle(one).direction") == "rtl"
 
 

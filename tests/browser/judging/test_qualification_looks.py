@@ -82,7 +82,7 @@ def test_the_instructions_are_edited_beside_what_annotators_see(
     eye.open("/campaigns/faq/instructions")
     page.fill("#text", "# Rules\n\nShort **and** clear.\n\n| a | b |\n|--|--|\n| 1 | 2 |\n")
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator(".prose strong")).to_have_text("and")
+    expect(page.locator(".markdown strong")).to_have_text("and")
     eye.look("instructions-preview")
     add_version(campaign, "# Theirs\n\nSaved meanwhile.", author="bob")
     page.get_by_role("button", name="Save").click()

@@ -76,7 +76,7 @@ def test_everybody_gets_what_the_table_says(
     else:
         assert response.status_code == expected
     if expected == 403:
-        assert b"<h1>" in response.content
+        assert b"<h1" in response.content
     asked_for = method == "POST" and expected == OF_DEMO
     assert Build.objects.filter(state="queued").count() == int(asked_for)
 

@@ -31,7 +31,7 @@ class Owner:
         self.page.get_by_label("Username").fill(NAME)
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.get_by_role("button", name="Sign in").click()
-        expect(self.heading("No campaigns yet")).to_be_visible()
+        expect(self.heading("To your first dataset")).to_be_visible()
 
     def go(self, name: str) -> None:
         """By the side bar."""
@@ -108,46 +108,54 @@ class Owner:
     # A new campaign
 
     def name_queries(
-        self, name: str, *, sample: int | None = None, file: Path | None = None
+        self, name: str, *, who: str, sample: int | None = None, file: Path | None = None
     ) -> None:
+        self.page.get_by_label(who).check()
         self.page.get_by_label("Name", exact=True).fill(name)
         if file:
             self.page.get_by_label("My own, from a file").check()
             self.page.get_by_label("File of queries").set_input_files(file)
         else:
             self.page.get_by_label("How many to sample").fill(str(sample))
-        self.press("Continue to policy")
+        self.press("Continue")
 
     def set_rules(self, rules: Mapping[str, object]) -> None:
         """Fields by their names in the policy."""
+        self.page.get_by_text("Advanced", exact=True).click()
         for name, value in rules.items():
             field = self.page.locator(f"[name={name}]")
             if field.evaluate("field => field.tagName") == "SELECT":
                 field.select_option(str(value))
             else:
                 field.fill(str(value))
-        self.page.get_by_role("button", name="Continue to budget").click()
+        self.page.get_by_role("button", name="Continue").click()
 
     # Its plan
 
     def find_candidates(self) -> None:
         self.press("Retrieve candidates")
-        expect(self.main.get_by_role("button", name="Pack HITs")).to_be_visible(timeout=WORK_MS)
+        expect(self.main.get_by_role("button", name=re.compile("^Pack"))).to_be_visible(
+            timeout=WORK_MS
+        )
 
     def pack(self) -> None:
-        self.press("Pack HITs")
-        self.sees("HITs are packed", timeout=WORK_MS)
+        self.main.get_by_role("button", name=re.compile("^Pack")).click()
+        self.sees(re.compile("(HITs|tasks) are packed"), timeout=WORK_MS)
 
     def publish(self, first: int | None = None) -> list[str]:
         """What the page said would follow; `first`: HITs of the first batch."""
         if first:
-            self.page.get_by_label("HITs in the first batch").fill(str(first))
-            self.press("Review cost")
+            self.page.get_by_label(re.compile("in the first batch")).fill(str(first))
+            self.main.get_by_role("button", name=re.compile("^Review")).click()
         else:
             self.follow("The rest")
         said = self.main.locator("form .dash-note p").all_inner_texts()
         self.main.get_by_role("button", name=re.compile("^Publish")).click()
-        asked = f"The first {first} of" if first else re.compile(r"All \d+ HITs are requested")
+        asked = (
+            f"The first {first} of"
+            if first
+            else re.compile(r"All \d+ (HITs are requested|tasks are open)")
+        )
         self.sees(asked, timeout=WORK_MS)
         return said
 

@@ -49,7 +49,7 @@ def test_in_house_with_two_annotators(
     plan_it(owner, corpus)
     ada, bob = invite_two(owner, corpus.gold, queries[0], new_page)
     owner.tab("Milestones")
-    assert "No money moves" in " ".join(owner.publish(first=FIRST))
+    assert "$" not in " ".join(owner.publish(first=FIRST))
     assert ada.work() == bob.work() == FIRST
     look_at_bob(owner)
     owner.tab("Milestones")
@@ -72,8 +72,7 @@ def test_in_house_with_two_annotators(
 def plan_it(owner: Owner, corpus: Corpus) -> None:
     owner.go("Campaigns")
     owner.follow("Plan the first campaign")
-    owner.name_queries("team", file=corpus.queries)
-    owner.press("Use the defaults for your own team")
+    owner.name_queries("team", who="Your team", file=corpus.queries)
     owner.set_rules(RULES)
     plan(owner)
     dry_run(owner)

@@ -21,6 +21,7 @@ TABLE: Mapping[str, str] = {
     "admin/database/models/<str:name>": "model_read",
     "admin/database/pairs/<int:pk>": "pair_read",
     "admin/database/upload": "pair_import",
+    "admin/database/sample": "pair_import",
     "admin/database/index": "index_build",
     "admin/database/count": "source_count",
     "admin/operations/<slug:operation>": "corpus_create corpus_withdraw",

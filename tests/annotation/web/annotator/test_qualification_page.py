@@ -201,7 +201,7 @@ def test_instructions_and_reasons_are_read_in_their_own_direction(
     client: Client, campaign: Campaign, submit: Visit
 ) -> None:
     campaign.qualification_items.update(why="لأن السؤالين واحد")
-    (rules,) = parse(client.get(path_of(campaign))).find_class("prose")
+    (rules,) = parse(client.get(path_of(campaign))).find_class("markdown")
     assert rules.get("dir") == "auto"
     assert {each.get("dir") for each in parse(submit(WRONG)).find_class("why")} == {"auto"}
 

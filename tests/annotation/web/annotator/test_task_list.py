@@ -46,7 +46,7 @@ def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
     hit.save()
     Instructions.objects.create(campaign=hit.campaign, version=3, text="Of HITs yet to come.")
     page = html.document_fromstring(adas.get("/work/instructions/faq").content.decode())
-    rules = page.xpath("//*[contains(@class, 'prose')]")[0]
+    rules = page.xpath("//*[contains(@class, 'markdown')]")[0]
     assert "هل السؤالان" in rules.text_content()
     assert rules.get("dir") == "auto"
 

@@ -2,14 +2,18 @@
 
 import pytest
 
+from annotation.urls import urlpatterns as site
 from annotation.web.base.layout import TABS, UNDER
-from annotation.web.urls import urlpatterns
+from annotation.web.urls import urlpatterns as dashboard
+from exports.urls import urlpatterns as releases
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.annotation.web.base.readers import root
 
 NAMES = {name for _, name, _ in TABS}
 # What is no page: files, parts of pages, and what only takes a form.
 NO_PAGES = {
+    "ask-for-release",
+    "build-state",
     "campaign-chart",
     "campaign-count",
     "campaign-live",
@@ -17,12 +21,16 @@ NO_PAGES = {
     "campaign-worker-exclusion-impact",
     "campaign-workers-csv",
     "find-control-candidates",
+    "people",
+    "plot",
 }
 
 
 def test_every_page_of_a_campaign_has_a_tab_or_stands_under_one() -> None:
     names = {
-        one.name for one in urlpatterns if str(one.pattern).startswith("campaigns/<slug:name>/")
+        one.name
+        for one in (*dashboard, *site, *releases)
+        if str(one.pattern).startswith("campaigns/<slug:name>/")
     }
     assert names - NO_PAGES <= NAMES | UNDER.keys()
     assert UNDER.keys() <= names - NAMES

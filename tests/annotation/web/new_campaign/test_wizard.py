@@ -1,6 +1,7 @@
 """A new campaign by its pages: nothing is made before the last step, and nothing is lost."""
 
 import gzip
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -16,26 +17,30 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.reservations import account_of
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.descriptions import GROUPS, OPEN
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.presets import PRESETS
 from annotation.web.new_campaign import draft as new_draft
+from annotation.web.new_campaign.draft import Draft
 from annotation.web.new_campaign.forms import PolicyForm, written
 from core.errors import UserError
 from retrieval.jobs import queue
 from retrieval.models import IndexVersion, Job, QuerySet
 from retrieval.registry.registry import register
+from retrieval.search.retrieve import retrieve
 from tests.retrieval.registry.trainings import trained
 from tests.support.pages import Response, parse, text_of
-from tests.worlds.small_campaign import POLICY
+from tests.worlds.small_campaign import ENCODER, POLICY
 
 pytestmark = pytest.mark.django_db
 
 NEW = "/admin/campaigns/new"
 POLICY_STEP, BUDGET_STEP = f"{NEW}?step=policy", f"{NEW}?step=budget"
 WORDS = [words for group in GROUPS for words in group.fields]
-SAMPLED = {"name": "faq", "origin": "sample", "sample": "3", "seed": "7"}
+SAMPLED = {"preset": "paper", "name": "faq", "origin": "sample", "sample": "3", "seed": "7"}
 
 
 @pytest.fixture
@@ -142,7 +147,7 @@ def test_the_papers_values_are_those_of_its_tables(name: str, paper: str) -> Non
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(**INHOUSE.defaults(), tie_mode="repack")])
 def test_a_policy_comes_back_from_its_form_as_it_was(policy: Policy) -> None:
-    form = PolicyForm(written(policy.to_dict()))
+    form = PolicyForm(written(policy.to_dict()), base=policy)
     assert form.is_valid(), form.errors
     assert form.policy == policy
     assert form.policy.digest() == policy.digest()
@@ -197,10 +202,56 @@ def test_own_queries_come_from_a_file_which_is_gone_afterwards(creator: Client, 
 
 
 def test_a_team_is_created_without_a_budget(creator: Client) -> None:
-    walk(creator, SAMPLED, rules(**INHOUSE.defaults()))
-    assert "No money moves" in text_of(creator.get(BUDGET_STEP))
+    walk(creator, SAMPLED | {"preset": "team"}, rules())
     create(creator, "")
-    assert Campaign.objects.get().policy.crowd == "inhouse"
+    assert Campaign.objects.get().policy == Policy.from_dict({**POLICY, **INHOUSE.defaults()})
+
+
+UNSAID_TO_A_TEAM = re.compile(
+    r"HITs?|Mechanical Turk|Masters|requester|fees?|paid|pay|price|cost|budget|"
+    r"money|approval|dollars?|\$", re.IGNORECASE
+)  # fmt: skip
+
+
+def test_a_team_that_pays_nobody_reads_nothing_of_money_or_another_crowd(creator: Client) -> None:
+    creator.post(NEW, SAMPLED | {"preset": "team"})
+    policy = creator.get(POLICY_STEP)
+    creator.post(POLICY_STEP, rules())
+    summary = creator.get(BUDGET_STEP)
+    create(creator, "")
+    own = "/admin/campaigns/faq"
+    campaign = Campaign.objects.get()
+    retrieve(campaign.query_set, k=campaign.policy.candidates_per_query, encoder=ENCODER)
+    pack_hits(campaign)
+    plan, publish = creator.get(f"{own}/milestones"), creator.get(f"{own}/publish")
+    for page in (policy, summary, plan, publish):
+        (main,) = parse(page).xpath("//main")
+        for note in main.find_class("setup-paper"):  # what the paper did
+            note.getparent().remove(note)
+        assert UNSAID_TO_A_TEAM.findall(main.text_content()) == []
+    assert "Items per task" in text_of(policy)
+    assert "tasks" in text_of(plan)
+
+
+def test_the_page_asks_six_things_of_a_team_and_folds_the_rest(creator: Client) -> None:
+    creator.post(NEW, SAMPLED | {"preset": "team"})
+    page = parse(creator.get(POLICY_STEP))
+    asked = page.xpath("//main//form//*[@name][not(ancestor::details)][@name!='forget']/@name")
+    assert [name for name in asked if name != "csrfmiddlewaretoken"] == [
+        "candidates_per_query", "hit_size", "show_answer", "annotators", "max_votes", "title",
+    ]  # fmt: skip
+    folded = set(page.xpath("//main//details//*[@name]/@name"))
+    assert folded & {"masters", "reward_cents", "keywords", "min_approved", "exclude_by"} == set()
+    assert {"lifetime_days", "train", "tie_mode"} <= folded
+
+
+def test_every_preset_is_a_policy_and_another_one_begins_the_rules_again(creator: Client) -> None:
+    for name, preset in PRESETS.items():
+        walk(creator, SAMPLED | {"preset": name}, written(preset.policy().to_dict()))
+        assert Draft(**creator.session["new_campaign"]).rules == preset.policy()
+    creator.post(NEW, SAMPLED | {"preset": "pilot"})
+    assert creator.get(BUDGET_STEP)["Location"] == POLICY_STEP
+    assert values(creator.get(POLICY_STEP))["candidates_per_query"] == "10"
 
 
 def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None:
@@ -322,7 +373,6 @@ REFUSED_RULES: Sequence[tuple[dict[str, str], str, str]] = [
     ({"train": "0.5"}, "train", "sum to 0.73, not to 1"),
     ({"dev": "1500"}, "train", "must be all shares"),
     ({"reward_cents": "0"}, "reward_cents", "Must be at least 1 for Mechanical Turk"),
-    ({"crowd": "inhouse"}, "masters", "Must be false for your own team"),
     ({"title": "x" * 129}, "title", "1 to 128 characters"),
     ({"title": ""}, "title", "required"),
     ({"masters": "perhaps"}, "masters", "valid choice"),
@@ -341,8 +391,8 @@ def test_a_fault_of_the_policy_stands_at_its_field_and_nothing_typed_is_lost(
         assert response.status_code == 422, changed
         assert said in errors_at(response, field), changed
         shown = values(response)
-        assert {name: shown[name] for name in sent if name != "masters"} == {
-            name: value for name, value in sent.items() if name != "masters"
+        assert {name: shown[name] for name in sent if name not in {"masters", "crowd"}} == {
+            name: value for name, value in sent.items() if name not in {"masters", "crowd"}
         }
         assert "<b>words" not in response.content.decode()
 
@@ -351,32 +401,6 @@ def test_every_fault_is_told_at_once(creator: Client) -> None:
     creator.post(NEW, SAMPLED)
     response = creator.post(POLICY_STEP, rules(hit_size="x", max_votes="y", train="z"))
     assert all(errors_at(response, name) for name in ("hit_size", "max_votes", "train"))
-
-
-@pytest.mark.parametrize(
-    ("crowd", "wanted"),
-    [
-        ("inhouse", {"crowd": "inhouse", "masters": "no", "reward_cents": "0"}),
-        ("mturk", {"crowd": "mturk", "masters": "yes", "reward_cents": "15"}),
-        ("<nobody>", {"crowd": "mturk", "masters": "yes", "reward_cents": "15"}),
-    ],
-)
-def test_a_crowds_values_are_filled_in_and_the_others_stay(
-    creator: Client, crowd: str, wanted: dict[str, str]
-) -> None:
-    creator.post(NEW, SAMPLED)
-    sent = rules(title="Mine") | {"hit_size": "not yet", "preset": crowd}
-    shown = values(creator.post(POLICY_STEP, sent))
-    assert wanted.items() <= shown.items()
-    assert (shown["title"], shown["hit_size"]) == ("Mine", "not yet")
-
-
-def test_both_crowds_values_are_a_valid_policy(creator: Client) -> None:
-    creator.post(NEW, SAMPLED)
-    for crowd in ("inhouse", "mturk"):
-        shown = values(creator.post(POLICY_STEP, rules() | {"preset": crowd}))
-        sent = {words.name: shown[words.name] for words in WORDS}
-        assert creator.post(POLICY_STEP, sent)["Location"] == BUDGET_STEP
 
 
 def test_a_sum_that_is_none_and_a_sample_that_is_too_large_keep_the_steps_before(

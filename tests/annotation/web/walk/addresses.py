@@ -32,6 +32,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (all_get(302), all_get(302), """
         admin/login/
         admin/password_change/
+        admin/password_change/done/
     """),
     (NO, site("root", 422), """
         admin/database/upload
@@ -76,6 +77,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/database/models
     """),
     (NO, site("root", 302), """
+        admin/database/sample
         admin/lockouts/<slug:digest>/end
         team/invitations/<int:pk>/revoke
         team/members/<int:pk>
@@ -147,7 +149,6 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/logout/
     """),
     (frame("view", 200), frame("view", 405), """
-        admin/password_change/done/
         admin/jsi18n/
     """),
     (frame("view", 403), frame("view", 405), """

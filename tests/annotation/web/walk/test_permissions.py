@@ -126,7 +126,7 @@ def test_everybody_gets_what_the_table_says(ada: Member, work: Assignment, invit
             else:
                 assert response.status_code == expected, case
             if expected == 403:
-                assert b"<h1>" in response.content, case
+                assert b"<h1" in response.content, case
 
 
 @pytest.mark.parametrize("path", [path for method, path in TABLE if method == "POST"])

@@ -5,6 +5,8 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSpli
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.frame import DASHBOARD, DASHBOARD_POLICY, frame_of
+
 # Swagger UI writes its styles into the page and its pictures into its styles.
 POLICY = "; ".join(
     [
@@ -13,7 +15,7 @@ POLICY = "; ".join(
         "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data:",
         "connect-src 'self'",
-        "form-action 'none'",
+        "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
     ]
@@ -31,5 +33,8 @@ class Page(SpectacularSwaggerSplitView):
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: object, **kwargs: object) -> Response:
         response: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
-        response["Content-Security-Policy"] = POLICY
+        frame = frame_of(request._request)
+        response.data = {**response.data, **frame, "title": "API"}
+        inside = frame["frame"] == DASHBOARD
+        response["Content-Security-Policy"] = DASHBOARD_POLICY if inside else POLICY
         return response

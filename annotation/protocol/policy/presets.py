@@ -1,0 +1,41 @@
+"""Where a new campaign begins: a crowd with rules that suit it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.protocol.policy.crowds import INHOUSE, PAPER_CROWD
+from annotation.protocol.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class Preset:
+    name: str
+    title: str
+    lead: str
+    values: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
+
+    def policy(self) -> Policy:
+        return Policy.from_dict(self.values)
+
+
+TEAM = Preset(
+    "team",
+    "Your team",
+    "People whom you invite judge on this site, unpaid. The other rules are the paper's.",
+    INHOUSE.defaults(),
+)
+PILOT = Preset(
+    "pilot",
+    "Quick pilot",
+    "Your team tries it: 10 candidates per query, and 10 controls are enough.",
+    {**INHOUSE.defaults(), "candidates_per_query": 10, "control_pool_size": 10},
+)
+PAPER = Preset(
+    "paper",
+    f"Paid workers of {PAPER_CROWD.title}",
+    "The rules of the QUADRo paper. Workers are paid for each assignment.",
+)
+PRESETS: Mapping[str, Preset] = {each.name: each for each in (TEAM, PILOT, PAPER)}
