@@ -79,7 +79,7 @@ class Error(CommandError):
 
 
 class _Command(TyperCommand):
-    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """NAME, as everywhere else, in place of {NAME}."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
@@ -124,8 +124,9 @@ class Noun(typer.Typer):
             described = _with_output_options(function, run)
             about = inspect.getdoc(function) or ""
             short, _, _ = about.partition("\n")
-            about = {"help": about, "short_help": short, "rich_help_panel": panel}
-            self.command(name, cls=_Command, **about)(described)
+            self.command(name, cls=_Command, help=about, short_help=short, rich_help_panel=panel)(
+                described
+            )
             return function
 
         return register

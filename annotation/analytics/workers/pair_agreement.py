@@ -52,7 +52,8 @@ def _counts(campaign: Campaign) -> QuerySet[Judgment, tuple[int, ...]]:
     """
     one = valid_judgments(campaign).alias(_other=F(f"{OTHER}worker"))
     both = Assignment.valid(one, campaign, f"{OTHER}assignment__")
-    pairs = both.filter(_other__gt=F("worker")).order_by().values_list("worker", f"{OTHER}worker")
+    later = both.filter(_other__gt=F("worker"))  # type: ignore[misc]  # the alias above
+    pairs = later.order_by().values_list("worker", f"{OTHER}worker")
     return pairs.annotate(
         shared=Count("pk"),
         yes=Sum("value"),

@@ -12,7 +12,9 @@ PLACES = ("first", "second")
 
 @dataclass(frozen=True)
 class Pairs:
-    rows: list[Mapping[str, Any]]  # as `pair_agreement.WorkerPair`, with the names that people know
+    rows: Sequence[
+        Mapping[str, Any]
+    ]  # as `pair_agreement.WorkerPair`, with the names that people know
     total: int
 
 
