@@ -12,8 +12,8 @@ from annotation.web.account.password_reset import ResetPassword, SetPassword
 from annotation.web.account.sign_in import ChangePassword, SignIn
 from annotation.web.account.team import change_member, revoke_invitation, team
 from annotation.web.annotator.framed_judging import hit_page
+from annotation.web.annotator.inhouse_judging import assignment, give_back, renew, take_next
 from annotation.web.annotator.qualification import qualification_test
-from annotation.web.annotator.task import assignment, give_back, renew, take_next
 from annotation.web.annotator.task_list import read_instructions, work
 from annotation.web.campaigns.instructions import edit_instructions
 from annotation.web.experts.adjudicate import adjudicate

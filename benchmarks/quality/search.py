@@ -15,7 +15,7 @@ from benchmarks.quality.tasks import Pair, Task
 from core.text.clean import pair_key
 from retrieval.encoders.lazy import load_encoder
 from retrieval.index.exact.exact import ExactIndex
-from retrieval.index.lexical.index import LexicalIndex
+from retrieval.index.lexical.bm25_index import LexicalIndex
 from retrieval.index.rescore import nearest
 from retrieval.ranking.fusion import BM25, DENSE, fused
 from retrieval.vectors.folder import store_folder

@@ -19,7 +19,7 @@ from exports.card.header import header
 from exports.card.licences import bibtex
 from exports.card.origin import labelled_by_votes, nobody_judged
 from exports.card.plots import plots, write_plots
-from exports.card.prose import cost, protocol
+from exports.card.protocol import cost, protocol
 from exports.card.words import count, rate
 from exports.formats.loading_code import groups, snippets
 from exports.layout.files import (

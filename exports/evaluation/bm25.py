@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.lexical.bm25 import Vocabulary, weights
+from retrieval.index.lexical.bm25_weights import Vocabulary, weights
 
 
 class Corpus:

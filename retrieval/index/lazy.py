@@ -9,7 +9,7 @@ from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:
-    from retrieval.index.lexical.index import LexicalIndex
+    from retrieval.index.lexical.bm25_index import LexicalIndex
     from retrieval.index.recall import Recall
 
 
@@ -49,13 +49,13 @@ def measure_recall(
 
 def lexical_index(version: IndexVersion, progress: Progress = no_progress) -> "LexicalIndex":
     """Built if there is none yet."""
-    from retrieval.index.lexical import index  # noqa: PLC0415
+    from retrieval.index.lexical import bm25_index  # noqa: PLC0415
 
-    return index.lexical_index(version, progress)
+    return bm25_index.lexical_index(version, progress)
 
 
 def has_lexical_index(version: IndexVersion) -> bool:
     """Whether `lexical_index` would find it built."""
-    from retrieval.index.lexical import index  # noqa: PLC0415
+    from retrieval.index.lexical import bm25_index  # noqa: PLC0415
 
-    return index.lexical_folder(version).is_dir()
+    return bm25_index.lexical_folder(version).is_dir()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retrieval.index.approximate.pgvector_tables import drop_tables
-from retrieval.index.lexical.index import lexical_folder
+from retrieval.index.lexical.bm25_index import lexical_folder
 from retrieval.index.versions import current_indexes, folder_of, index_root
 from retrieval.indexing.inventory import made_here, stores
 from retrieval.models import EncodingJob, IndexKind, IndexVersion

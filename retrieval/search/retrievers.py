@@ -17,7 +17,7 @@ from retrieval.ranking.fusion import ALONE, BM25, DENSE, RETRIEVERS, Fused, fuse
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:
-    from retrieval.index.lexical.index import LexicalIndex
+    from retrieval.index.lexical.bm25_index import LexicalIndex
 
 # Queries x k x retrievers: the rank in each, 0 where that one did not find it.
 Ranks = NDArray[np.int16]

@@ -8,6 +8,7 @@ from operator import ne
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -15,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, ExpertLabel
-from annotation.pipeline.gold.adjudicate import What
+from annotation.pipeline.gold.adjudicate import piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from tests.browser.eye import PATIENCE_MS
 from tests.worlds.account import Account
@@ -118,9 +119,10 @@ def test_no_text_runs_on_the_pages_of_a_team_and_its_owner(
         page.goto(f"{team.url}{path}")
         page.locator("h1").first.wait_for()
         watch.look(page)
-    for what in What:
+    piles = piles_of(team.campaign, User.objects.get(username=OWNER))
+    for what in piles:
         adjudicate(page, watch, f"{team.url}/campaigns/{team.campaign}/adjudicate?what={what}")
-    assert ExpertLabel.objects.filter(expert=OWNER).count() == len(What) * DECISIONS
+    assert ExpertLabel.objects.filter(expert=OWNER).count() == len(piles) * DECISIONS
 
 
 def adjudicate(page: Page, watch: Watch, address: str) -> None:

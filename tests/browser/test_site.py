@@ -141,7 +141,7 @@ def busy(name: str) -> None:
             crowd.reject(
                 work.assignment_id,
                 reason="Some of the items are check questions, whose answer is plain from the"
-                " instructions. Wrong answers to them in this one: 1.",
+                " instructions. Wrong answers to them: 1.",
             )
 
 

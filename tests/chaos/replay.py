@@ -192,10 +192,10 @@ def _label(verdict: Verdict, campaign: Campaign) -> None:
     for row in rows:
         votes, label = verdict.votes.get(row.pk, ()), verdict.label(row.pk)
         row.status, row.label = label.status, label.value
+        row.label_source = None if label.value is None else Triplet.LabelSource.MAJORITY
         row.votes, row.positive_votes = len(votes), sum(votes)
-    Triplet.objects.bulk_update(
-        rows, ["status", "label", "votes", "positive_votes"], batch_size=500
-    )
+    fields = ["status", "label", "label_source", "votes", "positive_votes"]
+    Triplet.objects.bulk_update(rows, fields, batch_size=500)
 
 
 def _book(verdict: Verdict, campaign: Campaign) -> None:

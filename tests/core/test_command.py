@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from core.command import Noun, Result, progress, run
 from core.errors import UserError
 from core.output import Facts
+from tests.support.command_line import show_bars
 
 greet = Noun("Greetings.")
 
@@ -67,8 +68,7 @@ def test_json_is_one_line_without_a_progress_bar(capsys: pytest.CaptureFixture[s
 def test_people_get_aligned_lines_and_on_a_terminal_a_bar(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
-    monkeypatch.setattr("core.command.BAR_DELAY", 0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    show_bars(monkeypatch, terminal=terminal)
     call("hello", "ada")
     out, err = capsys.readouterr()
     assert out == "greeted        ada\ntimes greeted  1,234\nkind           yes\n"

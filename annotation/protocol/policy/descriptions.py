@@ -24,6 +24,8 @@ CHOICES = {
     "pay_and_discard": "Approve it, and discard its votes",
     "qualification": "Qualification",
     "block": "Block",
+    "decide": "An expert's label is the label",
+    "measure": "The votes make the label",
 }
 
 
@@ -146,8 +148,7 @@ VOTES = Group(
         Words(
             "adjudication",
             "What adjudication does",
-            "decide: an expert's label is the label, and the votes stay beside it. measure: the "
-            "votes alone make the label, and an expert's label stays beside them. Either way, the "
+            "Votes and experts' labels are both kept, whichever makes the label. Either way, the "
             "blind random sample gives the label error.",
             "measure",
             "experts measured the error",

@@ -21,7 +21,7 @@ from annotation.simulation.run import Stage as Watch
 from retrieval.models import QaPair
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.conftest import StartMTurk
-from tests.support.command_line import quorum, verbs
+from tests.support.command_line import quorum, show_bars, verbs
 from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, retrieved_campaign, write_rows
 
@@ -207,7 +207,7 @@ def test_progress_goes_to_standard_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     retrieved_campaign(tmp_path)
-    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    show_bars(monkeypatch)
     run("campaign", "pack", "faq")
     captured = capfd.readouterr()
     assert "Packing" in captured.err
@@ -223,7 +223,7 @@ def test_a_stage_that_is_told_again_is_the_same_bar(
             stage("people judge", 4)(1)
         return made_up()
 
-    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    show_bars(monkeypatch)
     monkeypatch.setattr("annotation.operations.campaign.dry_run.dry_run", dry_run)
     run("campaign", "dry-run", "faq")
     assert "People judge: 100%" in capfd.readouterr().err
@@ -252,7 +252,7 @@ def test_the_comparison_of_several_says_which_it_is_at(
     stage: Stage, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.publish()
-    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    show_bars(monkeypatch)
     run("campaign", "reconcile")
     assert "Comparing HITs of faq: " in capfd.readouterr().err
 

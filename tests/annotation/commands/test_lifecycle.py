@@ -10,6 +10,7 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.lifecycle import pause
 from tests.annotation.commands.test_commands import previewed, refused, run, run_json
+from tests.support.command_line import show_bars
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -179,7 +180,7 @@ def test_what_the_crowd_does_not_hear_waits(stage: Stage) -> None:
 def test_the_bar_moves_by_calls_that_got_through(
     stage: Stage, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    show_bars(monkeypatch)
     stage.publish()
     stage.mturk.stop()
     refused("campaign", "expire", "faq", "--yes")

@@ -49,6 +49,7 @@ def fill() -> None:
                 submitted_at=NOON + timedelta(minutes=20),
                 answers={},
                 passed=not failed,
+                failure="missed" if failed else "",
             )
             Behaviour.objects.create(
                 assignment=work,

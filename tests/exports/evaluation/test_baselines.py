@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exports.evaluation.baselines import baselines, falling_scores, write_runs
 from exports.layout.files import SPLIT_FILES
 from exports.splits.splits import SPLITS
-from retrieval.index.lexical.bm25 import words
+from retrieval.index.lexical.bm25_weights import words
 from retrieval.ranking.records import CandidateRecord, QueryRecord, line, read
 from retrieval.ranking.runs import in_order
 from tests.exports.support.extracts import random_extract, spread

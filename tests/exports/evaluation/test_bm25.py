@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from exports.evaluation.bm25 import Corpus, Scorer
-from retrieval.index.lexical.bm25 import words
+from retrieval.index.lexical.bm25_weights import words
 
 K1, B = 1.5, 0.75
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from core.command import Error
 from core.errors import UserError
-from retrieval.index.lexical.index import lexical_folder
+from retrieval.index.lexical.bm25_index import lexical_folder
 from retrieval.index.versions import current_index, folder_of, index_root
 from retrieval.indexing.build import build_index
 from retrieval.indexing.prune import prune

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from core.errors import UserError
-from retrieval.index.lexical.index import lexical_index
+from retrieval.index.lexical.bm25_index import lexical_index
 from retrieval.models import Candidate, QaPair, QuerySet
 from retrieval.ranking.fusion import fused
 from retrieval.search.retrieve import retrieve

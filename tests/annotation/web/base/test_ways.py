@@ -33,7 +33,7 @@ def test_a_decided_campaign_leads_to_its_release(campaign: Campaign) -> None:
     take(campaign)
     assert links(plays("owner", campaign).get(OVERVIEW))["Build a release"] == RELEASES
     shown = links(plays("viewer", campaign).get(OVERVIEW))
-    assert shown["See releases"] == RELEASES
+    assert shown["See all releases"] == RELEASES
     assert "Build a release" not in shown
 
 

@@ -433,7 +433,7 @@ def test_a_team_is_told_where_its_work_will_be(
     assert at_the_crowd(campaign) == 2
     page = text_of(owner.get(PAGE))
     assert "The first 2 of" in page
-    assert "HITs are open to your own team" in page
+    assert "tasks are open to your own team" in page
 
 
 def test_the_plan_of_a_campaign_at_its_budget_says_so(stage: Stage) -> None:

@@ -202,7 +202,7 @@ def test_own_queries_come_from_a_file_which_is_gone_afterwards(creator: Client, 
 
 
 def test_a_team_is_created_without_a_budget(creator: Client) -> None:
-    walk(creator, SAMPLED | {"preset": "team"}, rules())
+    walk(creator, SAMPLED | {"preset": "team"}, rules(**INHOUSE.defaults()))
     create(creator, "")
     assert Campaign.objects.get().policy == Policy.from_dict({**POLICY, **INHOUSE.defaults()})
 

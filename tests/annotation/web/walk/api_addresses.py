@@ -79,6 +79,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/charts/<slug:key>
         api/v1/campaigns/<slug:name>/controls
         api/v1/campaigns/<slug:name>/control-rates
+        api/v1/campaigns/<slug:name>/control-drafts
         api/v1/controls/<int:pk>
         api/v1/releases
     """),
@@ -92,7 +93,6 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/workforce
         api/v1/campaigns/<slug:name>/disagreements
         api/v1/campaigns/<slug:name>/control-candidates
-        api/v1/campaigns/<slug:name>/control-drafts
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
     """),

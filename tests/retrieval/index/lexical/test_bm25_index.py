@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from core.errors import UserError
-from retrieval.index.lexical.bm25 import words
-from retrieval.index.lexical.index import LexicalIndex, keys_of, lexical_folder, lexical_index
+from retrieval.index.lexical.bm25_index import LexicalIndex, keys_of, lexical_folder, lexical_index
+from retrieval.index.lexical.bm25_weights import words
 from retrieval.models import QaPair
 from retrieval.vectors.types import PairKeys, packed, unpacked
 from tests.retrieval.commands.weather import PAIRS, build

@@ -20,7 +20,7 @@ from scipy.sparse import csc_matrix
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.index.lexical.bm25 import Vocabulary, weights, words
+from retrieval.index.lexical.bm25_weights import Vocabulary, weights, words
 from retrieval.index.rescore import Scores
 from retrieval.index.versions import folder_of, index_root
 from retrieval.models import IndexForm, IndexVersion

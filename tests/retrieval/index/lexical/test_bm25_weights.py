@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.index.lexical.bm25 import words
+from retrieval.index.lexical.bm25_weights import words
 
 
 @pytest.mark.parametrize(
