@@ -120,6 +120,6 @@ class Reports(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        together = worker_figures.newest(campaign_of(request, name))
+        together = worker_figures.newest(campaign_of(request, name, SEE_VOTES))
         items: list[int] = together.figures["reported"] if together else []
         return offset_page(self, items, ReportedRow, prepare=read_items)

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from annotation.access.roles import CHANGE_CONTROLS, SEE_VOTES, campaigns_where
 from annotation.models import Campaign, Control, Hit
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
@@ -46,7 +46,7 @@ def _page(
 
 
 def _hits(request: HttpRequest, control: Control) -> list[Hit]:
-    """The first of those that hold it, of the campaigns that the reader sees."""
-    seen = control.items.filter(hit__campaign__in=visible_campaigns(request.user))
+    """The first of those that hold it, of the campaigns whose votes the reader sees."""
+    seen = control.items.filter(hit__campaign__in=campaigns_where(request.user, SEE_VOTES))
     items = seen.select_related("hit__campaign").order_by("pk")
     return [item.hit for item in items[:MOST_HITS]]

@@ -9,7 +9,15 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.access.roles import entries_seen_by, is_blind
-from annotation.models import AuditEntry, Campaign, Role, Triplet
+from annotation.models import (
+    AuditEntry,
+    Campaign,
+    ControlCandidate,
+    HitItem,
+    ItemReport,
+    Role,
+    Triplet,
+)
 from tests.annotation.api.people import Program, person
 from tests.annotation.support.experts import ADDRESS, decide, expert, shown
 from tests.annotation.support.parts import at
@@ -21,7 +29,7 @@ API = "campaigns/demo"
 # Where label or votes of triplets can be read.
 TELLING = (
     "hits", "assignments", "workers", "worker-figures", "workforce", "disagreements",
-    "control-candidates", "releases/1",
+    "control-candidates", "reports", "releases/1",
 )  # fmt: skip
 PAGES = (
     "campaign-triplets", "campaign-hits", "campaign-assignments", "campaign-workers",
@@ -108,6 +116,23 @@ def test_the_review_page_tells_a_blind_expert_of_no_disagreement(
     assert (link in page, "No other positive" in page) == (False, False)
     owner = at(person("olga", campaign, "owner")).get(address).content.decode()
     assert (link in owner, "No other positive" in owner) == (True, True)
+
+
+def test_neither_candidates_for_controls_nor_the_words_of_reports_tell_what_the_crowd_said(
+    campaign: Campaign, blind: User
+) -> None:
+    ControlCandidate.objects.create(triplet=first(campaign))
+    item = HitItem.objects.filter(hit__campaign=campaign, triplet__isnull=False).earliest("pk")
+    assignment = item.hit.assignments.earliest("pk")
+    ItemReport.objects.create(
+        item=item, assignment=assignment, reason="other", text="These ask the same."
+    )
+    told = {"campaign-controls": "only Yes votes", "campaign-review": "These ask the same."}
+    owner = at(person("olga", campaign, "owner"))
+    for name, words in told.items():
+        address = reverse(name, args=["demo"])
+        seen = [words in one.get(address).content.decode() for one in (at(blind), owner)]
+        assert seen == [False, True], name
 
 
 @pytest.mark.parametrize("role", ["owner", "manager"])

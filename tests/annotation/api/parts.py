@@ -80,7 +80,7 @@ OF_A_CAMPAIGN = {
     "/workers/faq-worker-0/letters": SEEING,
     "/worker-figures": SEEING,
     "/workforce": SEEING,
-    "/reports": OF_THE_CAMPAIGN,
+    "/reports": SEEING,
     "/disagreements": SEEING,
     "/snapshots": OF_THE_CAMPAIGN,
     "/charts": OF_THE_CAMPAIGN,

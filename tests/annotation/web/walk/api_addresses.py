@@ -73,7 +73,6 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/cost-estimate
         api/v1/campaigns/<slug:name>/triplets
         api/v1/campaigns/<slug:name>/labels
-        api/v1/campaigns/<slug:name>/reports
         api/v1/campaigns/<slug:name>/snapshots
         api/v1/campaigns/<slug:name>/charts
         api/v1/campaigns/<slug:name>/charts/<slug:key>
@@ -92,6 +91,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/worker-figures
         api/v1/campaigns/<slug:name>/workforce
         api/v1/campaigns/<slug:name>/disagreements
+        api/v1/campaigns/<slug:name>/reports
         api/v1/campaigns/<slug:name>/control-candidates
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
