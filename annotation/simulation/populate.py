@@ -23,8 +23,9 @@ def fill(plan: Plan) -> Campaign:
     campaign = import_dataset([path], plan.name, policy=policy, seed=plan.seed).campaign
     with suppress(Unchanged):  # the usual wording, which it has already
         add_version(campaign, plan.instructions)
-    _controls(None, Control.Kind.POSITIVE, plan.positives)
-    _controls(campaign, Control.Kind.NEGATIVE, plan.negatives)
+    owner = campaign if plan.has_own else None
+    _controls(owner, Control.Kind.POSITIVE, plan.positives, drafted=plan.has_own)
+    _controls(campaign, Control.Kind.NEGATIVE, plan.negatives, drafted=plan.has_own)
     set_budget(campaign, plan.budget_cents)
     return campaign
 
@@ -37,7 +38,9 @@ def _line(query: PlannedQuery) -> str:
     return json.dumps({"id": query.key, "query": query.text, "candidates": candidates}) + "\n"
 
 
-def _controls(campaign: Campaign | None, kind: Control.Kind, texts: list[Texts]) -> None:
+def _controls(
+    campaign: Campaign | None, kind: Control.Kind, texts: list[Texts], *, drafted: bool
+) -> None:
     Control.objects.bulk_create(
         Control(
             kind=kind,
@@ -46,6 +49,7 @@ def _controls(campaign: Campaign | None, kind: Control.Kind, texts: list[Texts])
             query=query,
             question=question,
             answer=answer,
+            drafted=drafted,
         )
         for number, (query, question, answer) in enumerate(texts, start=1)
     )

@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, Control, ExpertLabel
 from annotation.pipeline.controls.negatives import draw_for
+from annotation.pipeline.controls.own_controls import has_own_controls, is_packed_with_own
 from annotation.pipeline.publishing.pack import negatives_for_ties, triplets_to_judge
 from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.packing.pack import hits_needed, negatives_needed
@@ -25,6 +26,7 @@ from retrieval.models import Candidate
 TIMES_THE_DEAREST = 3
 
 Texts = tuple[str, str, str]  # query, question, answer
+Kind = Control.Kind
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Plan:
     policy: dict[str, Any]
     seed: int
     instructions: str
+    has_own: bool  # the controls are the campaign's own
     positives: list[Texts]
     negatives: list[Texts]
     queries: list[PlannedQuery]
@@ -85,13 +88,15 @@ def make_plan(campaign: Campaign, options: Options) -> Plan:
     queries = _queries(campaign, options)
     triplets = sum(len(query.candidates) for query in queries)
     dearest = estimate_cost(triplets, policy).cents_max
+    has_own = _draws_on_own(campaign)
     return Plan(
         name=campaign.name,
         policy=policy.to_dict(),
         seed=campaign.seed,
         instructions=campaign.instructions.latest("version").text,
-        positives=list(_pool()),
-        negatives=_negatives(campaign, triplets),
+        has_own=has_own,
+        positives=_own(campaign, Kind.POSITIVE) if has_own else list(_pool()),
+        negatives=_own(campaign, Kind.NEGATIVE) if has_own else _negatives(campaign, triplets),
         queries=queries,
         profiles=asdict(options.profiles()),
         budget_cents=TIMES_THE_DEAREST * dearest,
@@ -185,6 +190,16 @@ def _gold(campaign: Campaign, keys: Iterable[str]) -> dict[int, int]:
         .annotate(said=Count("pk"), yes=Sum(Coalesce("blind_label", "label")))
     )
     return {pk: int(2 * yes > said) for pk, said, yes in rows if 2 * yes != said}
+
+
+def _draws_on_own(campaign: Campaign) -> bool:
+    """As its HITs do, or as they will."""
+    return (is_packed_with_own if campaign.hits.exists() else has_own_controls)(campaign)
+
+
+def _own(campaign: Campaign, kind: Control.Kind) -> list[Texts]:
+    own = campaign.controls.filter(kind=kind, drafted=True, retired_at=None).order_by("key")
+    return list(own.values_list("query", "question", "answer"))
 
 
 def _pool() -> Iterable[Texts]:

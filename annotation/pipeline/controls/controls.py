@@ -6,6 +6,7 @@ from typing import NamedTuple
 from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, Control
+from annotation.pipeline.controls.own_controls import is_packed_with_own
 from annotation.protocol.packing.pack import negatives_needed, positives_needed
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
@@ -109,7 +110,7 @@ def fit(texts: Texts) -> Texts:
 def _policies(control: Control) -> list[Policy]:
     """Of the campaigns that draw on it."""
     if control.campaign is not None:
-        is_needed = not control.drafted or control.campaign.hits.exists()
+        is_needed = not control.drafted or is_packed_with_own(control.campaign)
         return [control.campaign.policy] if is_needed else []
     living = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
     return [campaign.policy for campaign in living]

@@ -138,6 +138,6 @@ def _ranked(
 def _own_answers(campaign: Campaign, queries: Sequence[Query]) -> dict[str, str]:
     """By question; of a query that came in a file the corpus has none as a rule."""
     pairs = pairs_of(campaign.query_set.corpus).filter(
-        question_key__in=[query.question_key for query in queries]
+        question_key__in=[query.question_key for query in queries], withdrawn_at=None
     )
     return dict(pairs.order_by("-pk").values_list("question_key", "answer"))

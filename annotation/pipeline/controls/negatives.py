@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from annotation.models import Campaign, Control
@@ -49,7 +49,8 @@ def draw_for(campaign: Campaign, names: list[str]) -> list[Negative]:
     """Read-only: as many controls as names, from pairs whose questions are far from each other."""
     index = _checked_index(campaign)
     pairs = _random_pairs(campaign, index, wanted=min(4 * len(names) + 50, MOST_PAIRS))
-    near = _Nearness(pairs, campaign.policy, index)
+    retired = campaign.controls.exclude(retired_at=None).values_list("query", "question")
+    near = _Nearness(pairs, campaign.policy, index, set(retired))
     drawn = draw_negatives(sorted(pairs), count=len(names), seed=campaign.seed, too_near=near)
     return [
         Negative(name, pairs[first].question, pairs[second].question, pairs[second].answer)
@@ -102,16 +103,28 @@ def _indexed(rows: Iterator[Row], index: IndexVersion) -> Iterator[Row]:
 
 
 class _Nearness:
-    """Whether two questions are too near for a negative control: by vector, or by a shared word."""
+    """Whether two questions are too near for a negative control: by vector, or by a shared word.
 
-    def __init__(self, pairs: Mapping[str, Pair], policy: Policy, index: IndexVersion) -> None:
+    So are those of a control that a person has retired.
+    """
+
+    def __init__(
+        self,
+        pairs: Mapping[str, Pair],
+        policy: Policy,
+        index: IndexVersion,
+        retired: Set[tuple[str, str]],
+    ) -> None:
         self._pairs = pairs
         self._row = {key: row for row, key in enumerate(pairs)}
         self._vectors = pair_vectors([pair.pk for pair in pairs.values()], index)
         self._limit = policy.negative_max_cosine
+        self._retired = retired
 
     def __call__(self, first: str, second: str) -> bool:
         if not self._words(first).isdisjoint(self._words(second)):
+            return True
+        if (self._pairs[first].question, self._pairs[second].question) in self._retired:
             return True
         vectors = self._vectors
         return float(vectors[self._row[first]] @ vectors[self._row[second]]) > self._limit

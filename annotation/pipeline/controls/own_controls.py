@@ -12,8 +12,16 @@ def has_own_controls(campaign: Campaign) -> bool:
     return campaign.controls.filter(drafted=True, retired_at=None).exists()
 
 
-def own_controls(campaign: Campaign, kind: Control.Kind) -> list[OwnControl]:
-    """By how much they were used: what is worn is left out as long as others are left."""
+def is_packed_with_own(campaign: Campaign) -> bool:
+    """Controls that are confirmed later change nothing, until the campaign is packed again."""
+    return HitItem.objects.filter(hit__campaign=campaign, control__drafted=True).exists()
+
+
+def own_controls(campaign: Campaign, kind: Control.Kind, *, fewest: int = 0) -> list[OwnControl]:
+    """By how much they were used; what is worn comes last, and only up to `fewest` in all.
+
+    Before a campaign is published nothing is worn.
+    """
     query_keys = dict(campaign.query_set.queries.values_list("text", "key"))
     met = exposures(campaign)
     own = campaign.controls.filter(kind=kind, drafted=True, retired_at=None)
@@ -22,8 +30,9 @@ def own_controls(campaign: Campaign, kind: Control.Kind) -> list[OwnControl]:
         (met.get(pk, Exposure()).is_worn, OwnControl(key, query_keys.get(query, query)))
         for pk, key, query in rows.values_list("pk", "key", "query")
     ]
-    fresh = [control for worn, control in found if not worn]
-    return fresh or [control for _, control in found]
+    fresh = [control for is_worn, control in found if not is_worn]
+    worn = [control for is_worn, control in found if is_worn]
+    return [*fresh, *worn[: max(0, fewest - len(fresh))]]
 
 
 def exposures(campaign: Campaign) -> Mapping[int, Exposure]:

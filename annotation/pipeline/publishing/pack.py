@@ -1,6 +1,7 @@
 """Pack a campaign's candidates into HITs with controls."""
 
 import hashlib
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Mapping
@@ -85,6 +86,8 @@ def _unpack(campaign: Campaign) -> None:
         raise UserError(f"Campaign {campaign} is published: its HITs stay as they are.")
     HitItem.objects.filter(hit__campaign=campaign).delete()
     campaign.hits.all().delete()
+    # Packing draws them again; what a person retired or replaced stays, so that it is not.
+    campaign.controls.filter(drafted=False, retired_at=None).delete()
 
 
 def triplets_to_judge(campaign: Campaign) -> int:
@@ -150,13 +153,20 @@ def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
     needed = negatives_needed(len(refs), policy)
     more = negatives_for_ties(len(refs), policy)
     # pack() refuses a pool that is too small: ask it before the negatives are written.
-    names = [f"n{number:06d}" for number in range(1, needed + more + 1)]
+    names = _negative_names(campaign, needed + more)
     specs = pack(
         refs, positives=positives, negatives=names[:needed], policy=policy, seed=campaign.seed
     )
     _check_pool_for_ties(len(positives), policy)
     create_negatives(campaign, names)
     return specs
+
+
+def _negative_names(campaign: Campaign, count: int) -> list[str]:
+    """In their order, without those of controls that are retired."""
+    retired = set(campaign.controls.exclude(retired_at=None).values_list("key", flat=True))
+    names = (f"n{number:06d}" for number in itertools.count(1))
+    return list(itertools.islice((name for name in names if name not in retired), count))
 
 
 def _check_pool_for_ties(positives: int, policy: Policy) -> None:

@@ -17,7 +17,7 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.controls.own_controls import has_own_controls, own_controls
+from annotation.pipeline.controls.own_controls import is_packed_with_own, own_controls
 from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
@@ -28,7 +28,7 @@ from annotation.pipeline.publishing.pack import (
     positive_names,
 )
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.packing.own_controls import Turns, check_own, own_hit
+from annotation.protocol.packing.own_controls import Turns, own_hit, own_needed
 from annotation.protocol.packing.pack import HitSpec, PackingError, TripletRef, negatives_needed
 from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup
 from core.errors import UserError
@@ -135,7 +135,7 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
     """Each with controls of its own: negatives that serve in no HIT yet, as long as there are."""
     policy = campaign.policy
-    if has_own_controls(campaign):
+    if is_packed_with_own(campaign):
         return _own_specs(campaign, groups, first)
     positives = positive_names()
     turns = cycle(_negatives(campaign))
@@ -152,15 +152,19 @@ def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[H
 
 
 def _own_specs(campaign: Campaign, groups: Sequence[Group], first: int) -> list[HitSpec]:
-    """Of the campaign's own controls those least in use."""
-    own = [own_controls(campaign, kind) for kind in (Kind.POSITIVE, Kind.NEGATIVE)]
-    turns = [Turns(controls) for controls in own]
+    """Of the campaign's own controls those least in use, however few: the round must go on."""
+    policy = campaign.policy
+    needed = [own_needed(len(group.triplets), policy) for group in groups]
+    positives, negatives = map(max, zip(*needed, strict=True))
+    turns = (
+        Turns(own_controls(campaign, Kind.POSITIVE, fewest=positives)),
+        Turns(own_controls(campaign, Kind.NEGATIVE, fewest=negatives)),
+    )
     specs = []
     for number, group in enumerate(groups, start=first):
-        check_own(len(group.triplets), *map(len, own), policy=campaign.policy)
         refs = [TripletRef(one.key, one.query, rank=0) for one in group.triplets]
         seed = _seed(campaign, number)
-        specs.append(own_hit(refs, *turns, policy=campaign.policy, seed=seed))
+        specs.append(own_hit(refs, *turns, policy=policy, seed=seed))
     return specs
 
 

@@ -122,7 +122,11 @@ class Turns:
         self._served: list[OwnControl] = []
 
     def take(self, kind: ItemKind, count: int, shown: set[str]) -> list[ItemSpec]:
-        """Of queries that the HIT does not show yet, if any is left; they are shown then."""
+        """Of queries that the HIT does not show yet, if any is left; they are shown then.
+
+        Fewer where there are fewer in all: no HIT has one twice.
+        """
+        count = min(count, len(self._waiting) + len(self._served))
         taken = [self._next(shown) for _ in range(count)]
         return [ItemSpec(kind, control.key) for control in taken]
 

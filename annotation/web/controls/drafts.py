@@ -48,12 +48,15 @@ def _act(request: HttpRequest, campaign: Campaign) -> None:
         ask_for(request, DRAFT, campaign, {})
         messages.success(request, "Drafts are requested. They appear here.")
         return
+    decision = "confirm-draft" if "confirm" in request.POST else "dismiss-draft"
+    operation = OPERATIONS[decision]
     form = DraftForm(request.POST)
+    # Only what the decision takes: a dismissed draft may have empty texts.
+    for name in form.fields.keys() - {one.name for one in operation.arguments}:
+        del form.fields[name]
     if not form.is_valid():
         field, errors = next(iter(form.errors.items()))
         raise UserError(f"{form[field].label}: {errors[0]}")
-    decision = "confirm-draft" if "confirm" in request.POST else "dismiss-draft"
-    operation = OPERATIONS[decision]
     options = {one.name: form.cleaned_data[one.name] for one in operation.arguments}
     perform(operation, campaign, options, by=by_page(cast(User, request.user)))
 

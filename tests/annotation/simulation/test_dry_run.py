@@ -16,12 +16,22 @@ from django.conf import settings as django_settings
 from pytest_django import Settings
 
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, OutboxMessage, Worker
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Control,
+    ExpertLabel,
+    Hit,
+    HitItem,
+    OutboxMessage,
+    Worker,
+)
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.simulation.options import Options, read_options
+from annotation.simulation.populate import fill
 from annotation.simulation.report import figures, render
 from annotation.simulation.run import dry_run
 from annotation.simulation.sample import Plan, counterpart, make_plan, most_queries, usual_queries
@@ -31,6 +41,7 @@ from core.errors import UserError
 from retrieval.indexing.build import build_index
 from retrieval.jobs.queue import request, run
 from retrieval.models import Job
+from tests.annotation.pipeline.publishing.test_own_controls import add_own
 from tests.worlds.small_campaign import ENCODER, POLICY, retrieved_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
@@ -195,6 +206,28 @@ def test_a_packed_campaign_brings_its_own_negative_controls(campaign: Campaign) 
     pack_hits(campaign)
     stored = campaign.controls.order_by("key").values_list("query", "question", "answer")
     assert make_plan(campaign, Options()).negatives == list(stored)[: len(before)] == before
+
+
+def test_a_campaign_with_controls_of_its_own_is_dry_run_with_those(campaign: Campaign) -> None:
+    own = {kind: add_own(campaign, kind) for kind in Control.Kind.values}
+    plan = make_plan(campaign, PERFECT)
+    for kind, planned in (("positive", plan.positives), ("negative", plan.negatives)):
+        assert set(planned) == {(one.query, one.question, one.answer) for one in own[kind]}
+    copy = fill(replace(plan, name="copy"))
+    assert list(copy.controls.values_list("drafted", flat=True).distinct()) == [True]
+    pack_hits(copy)
+    items = HitItem.objects.filter(hit__campaign=copy, control__isnull=False)
+    assert not items.exclude(control__campaign=copy).exists()
+    assert dry_run(campaign, PERFECT)["end"] == "finished"
+
+
+def test_a_campaign_that_was_packed_with_the_pool_is_dry_run_with_the_pool(
+    campaign: Campaign,
+) -> None:
+    pack_hits(campaign)
+    before = make_plan(campaign, PERFECT)
+    add_own(campaign, "positive")
+    assert make_plan(campaign, PERFECT) == before
 
 
 def test_a_retired_control_stays_away(campaign: Campaign) -> None:

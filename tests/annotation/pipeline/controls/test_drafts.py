@@ -10,6 +10,7 @@ from annotation.pipeline.controls.controls import Texts, replace, retire
 from annotation.pipeline.controls.drafts import confirm, dismiss, draft_controls
 from annotation.pipeline.publishing.pack import pack_hits
 from core.errors import UserError
+from retrieval.models import QaPair
 from tests.worlds.small_campaign import ENCODER, PAIRS, QUERIES, retrieved_campaign
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +48,12 @@ def test_drafts_are_of_the_campaign_s_own_queries_and_corpus(campaign: Campaign)
     topics = {pair: pair[1].split(":")[0] for pair in PAIRS}
     for one in negatives:
         assert topics[one.question, one.answer] != f"About {one.query.key}"
+
+
+def test_the_answer_of_a_pair_that_is_withdrawn_is_in_no_draft(campaign: Campaign) -> None:
+    QaPair.objects.filter(question="how is bread made").update(withdrawn_at=NOW)
+    draft_controls(campaign, encoder=ENCODER)
+    assert not campaign.control_drafts.filter(answer="About bread: answer 0.").exists()
 
 
 def test_no_draft_is_a_control_before_a_person_confirms_it(campaign: Campaign) -> None:

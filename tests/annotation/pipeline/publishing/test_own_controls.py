@@ -1,5 +1,6 @@
 """A campaign with controls of its own is packed and repacked with them alone."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -83,9 +84,11 @@ def test_a_control_that_one_worker_has_met_twice_serves_no_more(campaign: Campai
             answers={},
         )
     assert exposures(campaign)[worn.pk] == Exposure(workers=2, most=2)
-    assert [one.key for one in own_controls(campaign, Control.Kind.POSITIVE)] == [worn.key]
-    fresh = {control.key for control in add_own(campaign, "positive", number=1)}
-    assert {one.key for one in own_controls(campaign, Control.Kind.POSITIVE)} == fresh
+    positives = partial(own_controls, campaign, Control.Kind.POSITIVE)
+    assert [one.key for one in positives(fewest=1)] == [worn.key]
+    fresh = [control.key for control in add_own(campaign, "positive", number=1)]
+    assert {one.key for one in positives(fewest=5)} == set(fresh)
+    assert [one.key for one in positives(fewest=6)][5:] == [worn.key]
 
 
 def test_the_database_takes_no_positive_of_a_campaign_that_nobody_confirmed(

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from pytest_django import Settings
 
 from annotation.models import Campaign, Control, HitItem, Instructions
+from annotation.pipeline.controls.controls import Texts, replace, retire
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
@@ -30,10 +32,10 @@ pytestmark = pytest.mark.django_db
 
 NEGATIVES = 5 + 3  # one a HIT, and those of a HIT of one triplet, should one be repacked
 
-Texts = tuple[str, str, str, str]  # kind, query, question, answer
+Shown = tuple[str, str, str, str]  # kind, query, question, answer
 
 
-def texts(item: HitItem) -> Texts:
+def texts(item: HitItem) -> Shown:
     if item.control is not None:
         control = item.control
         return control.kind, control.query, control.question, control.answer
@@ -42,7 +44,7 @@ def texts(item: HitItem) -> Texts:
     return "real", candidate.query.text, candidate.pair.question, candidate.pair.answer
 
 
-def contents(campaign: Campaign) -> list[list[Texts]]:
+def contents(campaign: Campaign) -> list[list[Shown]]:
     """The texts of each HIT in the order shown."""
     related = "control", "triplet__candidate__query", "triplet__candidate__pair"
     return [
@@ -51,7 +53,7 @@ def contents(campaign: Campaign) -> list[list[Texts]]:
     ]
 
 
-def real(hit: list[Texts]) -> set[Texts]:
+def real(hit: list[Shown]) -> set[Shown]:
     return {text for text in hit if text[0] == "real"}
 
 
@@ -159,6 +161,22 @@ def test_a_campaign_is_packed_once(packed: Campaign) -> None:
     assert len(negatives(packed)) == NEGATIVES
 
 
+def test_packed_again_it_is_the_same_without_negatives_that_were_retired_or_replaced(
+    packed: Campaign,
+) -> None:
+    before = contents(packed)
+    pack_hits(packed, again=True)
+    assert contents(packed) == before
+    drawn = negatives(packed)
+    retire(drawn[0], now=timezone.now())
+    replace(drawn[1], Texts("how is ada", "why is bob", "Well."), now=timezone.now())
+    pack_hits(packed, again=True)
+    kept = {(one.query, one.question) for one in negatives(packed) if one.retired_at is None}
+    assert len(kept) == NEGATIVES
+    assert not kept & {(one.query, one.question) for one in drawn[:2]}
+    assert [real(hit) for hit in contents(packed)] == [real(hit) for hit in before]
+
+
 def test_progress_counts_the_hits(small_database: None, tmp_path: Path) -> None:
     steps: list[int] = []
     pack_hits(retrieved_campaign(tmp_path), progress=steps.append)
@@ -231,7 +249,7 @@ def test_who_is_killed_while_packing_leaves_nothing(tmp_path: Path) -> None:
     assert pack_hits(campaign).already is False
 
 
-def packed_from(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[list[Texts]]:
+def packed_from(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[list[Shown]]:
     """The texts of the HITs that come of these rows; nothing of it stays in the database."""
     with transaction.atomic():
         fill_database(folder, tuple(pairs))

@@ -10,8 +10,10 @@ from annotation.crowd.hit_url import hit_url
 from annotation.models import Control, Hit, Judgment, Worker
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
+from annotation.pipeline.controls.controls import retire
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.manual import exclusion as restore
+from annotation.pipeline.publishing.pack import pack_hits
 from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE
 from tests.annotation.pipeline.publishing.test_own_controls import add_own
@@ -81,13 +83,71 @@ def test_it_has_controls_of_its_own(repacked: Stage) -> None:
     assert len(set(negatives)) == 3
 
 
-def test_of_a_campaign_with_controls_of_its_own_it_has_those(stage: Stage) -> None:
-    own = {kind: {one.pk for one in add_own(stage.campaign, kind)} for kind in Control.Kind.values}
+def with_own_controls(stage: Stage, each: int) -> dict[str, list[Control]]:
+    """Packed with so many of each kind, and published."""
+    own = {kind: add_own(stage.campaign, kind) for kind in Control.Kind.values}
+    left = {kind: controls[:each] for kind, controls in own.items()}
+    kept = [control.pk for controls in left.values() for control in controls]
+    stage.campaign.controls.filter(drafted=True).exclude(pk__in=kept).delete()
+    pack_hits(stage.campaign, again=True)
+    stage.publish()
+    return left
+
+
+def tie_on_one_triplet(stage: Stage) -> None:
+    """In HIT 1; of all others two people say the same."""
+    one = stage.triplets(1)[0]
+    for number in range(1, stage.campaign.hits.count() + 1):
+        stage.work("ada", number, 1)
+        stage.work("bob", number, yes_but(one))
+
+
+def test_of_a_campaign_with_controls_of_its_own_it_has_those(set_stage: SetStage) -> None:
+    stage = set_stage(candidates_per_query=2, tie_mode="repack")
+    own = with_own_controls(stage, each=5)
     disagree(stage, 1, "ada", "bob")
     stage.work("cara", 2, 1)
     stage.advance()
     for kind, known in own.items():
-        assert stage.hit(3).items.get(control__kind=kind).control_id in known
+        assert stage.hit(3).items.get(control__kind=kind).control in known
+
+
+def test_worn_controls_fill_up_a_hit_for_which_the_fresh_ones_are_too_few(
+    set_stage: SetStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker wears a control: three HITs wear three of four, and one triplet needs three."""
+    monkeypatch.setattr("annotation.protocol.packing.own_controls.MOST_WORKERS", 1)
+    stage = set_stage(candidates_per_query=3, tie_mode="repack")
+    own = with_own_controls(stage, each=4)
+    fresh = {one for known in own.values() for one in known if not one.items.exists()}
+    tie_on_one_triplet(stage)
+    assert stage.advance().assignments_requested == 1
+    items = stage.hit(4).items.exclude(control=None).select_related("control")
+    assert controls(stage.hit(4)) == {"positive": 3, "negative": 3}
+    assert len(fresh) == 2
+    assert fresh < {item.control for item in items}
+
+
+def test_a_hit_is_shorter_where_all_controls_of_its_own_are_too_few(set_stage: SetStage) -> None:
+    """One of each kind serves two HITs, but one triplet would be filled up with three of each."""
+    stage = set_stage(candidates_per_query=2, tie_mode="repack")
+    with_own_controls(stage, each=1)
+    tie_on_one_triplet(stage)
+    assert stage.advance().assignments_requested == 1
+    assert controls(stage.hit(3)) == {"positive": 1, "negative": 1}
+
+
+def test_a_draft_that_is_confirmed_after_packing_with_the_pool_changes_nothing(
+    stage: Stage,
+) -> None:
+    own = add_own(stage.campaign, "positive")
+    disagree(stage, 1, "ada", "bob")
+    stage.work("cara", 2, 1)
+    assert stage.advance().assignments_requested == 1
+    assert controls(stage.hit(3)) == {"positive": 1, "negative": 1}
+    for control in own:
+        assert not control.items.exists()
+        retire(control, now=timezone.now())
 
 
 def test_its_form_names_none_of_the_earlier_items(repacked: Stage) -> None:

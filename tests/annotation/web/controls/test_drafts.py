@@ -88,6 +88,11 @@ def test_a_fault_keeps_the_draft_and_what_was_typed(campaign: Campaign, owner: C
     assert not campaign.controls.filter(drafted=True).exists()
 
 
+def test_a_draft_is_dismissed_whatever_its_fields_hold(campaign: Campaign, owner: Client) -> None:
+    assert send(owner, draft(campaign), "dismiss", question="", answer="") == 302
+    assert ControlDraft.objects.get().state == "dismissed"
+
+
 def test_drafts_are_requested_as_a_job(campaign: Campaign, owner: Client) -> None:
     assert owner.post(PAGE, {"find": "yes"}).status_code == 302
     assert Job.objects.get().kind == "draft-controls"
