@@ -12,7 +12,8 @@ from honcho.printer import Printer
 from demo.processes import ROOT, procfile
 
 STOPPED = " stopped (rc="
-BY_PEOPLE = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+BY_PEOPLE = tuple(128 + one for one in SIGNALS)
 
 
 class FirstEnd(Printer):  # type: ignore[misc]
@@ -23,7 +24,12 @@ class FirstEnd(Printer):  # type: ignore[misc]
     def write(self, message: Any) -> None:
         if message.name == "system" and STOPPED in message.data:
             self.ended = self.ended or message.data.strip()
-        super().write(message)
+        # A signal's handler prints too: within a print, Python refuses that, and nothing would end.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            super().write(message)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def main(names: Sequence[str]) -> int:
