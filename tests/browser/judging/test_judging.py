@@ -366,7 +366,7 @@ def test_two_tabs_of_one_assignment_go_together(framed: Stage, page: Page) -> No
     expect_thanks(page)
     expect(twin.locator(".note")).to_contain_text("submitted from another tab")
     expect(twin.get_by_role("button", name="Submit")).to_be_disabled()
-    assert twin.locator("input[type=radio]:enabled").count() == 0
+    expect(twin.locator("input[type=radio]:enabled")).to_have_count(0)
     assert "-" not in answers(twin)
 
 
@@ -407,7 +407,7 @@ def plain(browser: Browser) -> Iterator[BrowserContext]:
 def test_without_scripts_the_page_works_all_the_same(framed: Stage, plain: BrowserContext) -> None:
     page = plain.new_page()
     hit = accept(framed, page, "[data-item]")
-    assert hit.get_by_text("After each answer").is_hidden()
+    expect(hit.get_by_text("After each answer")).to_be_hidden()  # once the frame has its styles
     items = hit.locator("fieldset[data-item]").all()
     for item in items[:6]:
         item.get_by_role("radio", name="Yes").click()

@@ -153,7 +153,7 @@ def test_a_lost_lease_is_told_before_more_work_is_done(
     page.clock.run_for(2_000)
     expect(page.locator(".note")).to_contain_text("The time for this task has run out")
     assert page.locator("input[type=radio]:checked").count() == len(done)
-    assert page.get_by_role("button", name="Submit").is_disabled() == is_locked
+    expect(page.get_by_role("button", name="Submit")).to_be_enabled(enabled=not is_locked)
 
 
 def test_all_answers_of_a_lapsed_hit_are_taken_while_its_place_is_free(
