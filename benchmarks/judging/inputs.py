@@ -24,8 +24,6 @@ from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from benchmarks.campaign.inputs import NAME, make_campaign
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
-
 
 @dataclass(frozen=True)
 class Inputs:
@@ -64,7 +62,7 @@ def make_members(count: int) -> list[tuple[int, str]]:
 def session_of(user: User) -> Session:
     data = {
         "_auth_user_id": str(user.pk),
-        "_auth_user_backend": BACKEND,
+        "_auth_user_backend": settings.AUTHENTICATION_BACKENDS[0],
         "_auth_user_hash": user.get_session_auth_hash(),
     }
     store = SessionStore()

@@ -32,6 +32,9 @@ document.addEventListener("keydown", (event) => {
   button.click();
 });
 
+// Chromium drops `autofocus` now and then when it is busy; Enter has to open the next triplet.
+document.querySelector(".revealed [autofocus]")?.focus();
+
 // A long text scrolls in its box: the keyboard must be able to reach it.
 for (const text of document.querySelectorAll("dd")) {
   if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;

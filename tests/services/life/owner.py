@@ -110,7 +110,7 @@ class Owner:
     def name_queries(
         self, name: str, *, who: str, sample: int | None = None, file: Path | None = None
     ) -> None:
-        self.page.get_by_label(who).check()
+        self.page.get_by_role("radio", name=re.compile(f"^{who}")).check()
         self.page.get_by_label("Name", exact=True).fill(name)
         if file:
             self.page.get_by_label("My own, from a file").check()
@@ -197,7 +197,7 @@ class Owner:
         self.page.get_by_label("For whom").fill(note)
         self.page.get_by_label("Accounts").fill(str(accounts))
         self.press("Create link")
-        return self.main.locator("section.link code").inner_text()
+        return self.main.locator("code.team-link").inner_text()
 
     def give_role(self, name: str, role: str) -> None:
         self.page.get_by_label("User name").fill(name)

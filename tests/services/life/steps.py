@@ -33,7 +33,7 @@ def fill_the_pool(owner: Owner, corpus: Corpus) -> None:
 
 def plan(owner: Owner, *, dollars: int | None = None) -> None:
     """From the cost estimate to packed HITs, which are seen as workers will see them."""
-    expect(owner.main.get_by_role("region", name="The cost estimate")).to_be_visible()
+    expect(owner.main.get_by_role("region", name="The estimate, table")).to_be_visible()
     owner.look("budget")
     if dollars:
         owner.page.get_by_label("Budget in dollars").fill(str(dollars))
