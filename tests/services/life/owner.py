@@ -166,6 +166,16 @@ class Owner:
         one = self.main.locator(".overview-stages > div", has_text=stage)
         return one.locator("dd").first
 
+    def worker(self, name: str) -> Locator:
+        """As the list of workers has it once its figures are newer than the worker's first HIT."""
+        link = self.main.get_by_role("link", name=name, exact=True)
+        for _ in range(SOON_MS // 1_000):
+            self.tab("Workers")
+            self.page.wait_for_timeout(1_000)
+            if link.count():
+                break
+        return link
+
     def preview(self, worker: Locator) -> str:
         """What a worker's page says of an exclusion, or of its end."""
         worker.click()
@@ -210,10 +220,10 @@ class Owner:
     def confirm_a_control(self) -> str:
         """The question of the first that the votes propose."""
         self.press("Look for more")
-        self.main.get_by_role("link", name="Decide").first.click(timeout=WORK_MS)
+        self.main.get_by_role("link", name="Confirm").first.click(timeout=WORK_MS)
         question = self.page.get_by_label("Question").input_value()
-        self.press("Confirm as a control")
-        self.sees("The pool has a new control")
+        self.press("Preview")
+        self.agree("Confirm as a control")
         return question
 
     def build_release(self) -> None:

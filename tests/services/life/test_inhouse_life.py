@@ -56,12 +56,11 @@ def test_in_house_with_two_annotators(
     owner.publish()
     assert ada.work() == bob.work() == QUERIES * CANDIDATES // 5 - FIRST
     owner.tab("Overview")
-    owner.sees("Every triplet is decided", timeout=SOON_MS)
-    owner.look("team-overview")
     said = {texts: [ada.said[texts], bob.said[texts]] for texts in ada.said if texts[0] in queries}
     labels = majorities(said)
     assert len(labels) < len(said) == QUERIES * CANDIDATES
-    expect(owner.count_of("Labelled")).to_have_text(str(len(labels)))
+    expect(owner.count_of("Labelled")).to_have_text(str(len(labels)), timeout=SOON_MS)
+    owner.look("team-overview")
     votes = ask_an_expert(owner, new_page(), "team", pile="Unresolved triplets")
     assert votes == "1 Yes, 1 No"
     released = release(owner, "team", tmp_path)
@@ -100,7 +99,6 @@ def invite_two(
 def look_at_bob(owner: Owner) -> None:
     owner.tab("Overview")
     expect(owner.count_of("Judged")).to_have_text(str(5 * FIRST), timeout=SOON_MS)
-    owner.tab("Workers")
-    report = owner.preview(owner.main.get_by_role("link", name="bob", exact=True))
+    report = owner.preview(owner.worker("bob"))
     assert "Votes that no longer count" in report
     owner.look("team-worker")
