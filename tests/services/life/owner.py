@@ -45,7 +45,8 @@ class Owner:
 
     def tab(self, name: str) -> None:
         """Of the campaign's row of pages."""
-        self.page.locator(".dash-tabs").get_by_role("link", name=name, exact=True).click()
+        with self.page.expect_navigation():
+            self.page.locator(".dash-tabs").get_by_role("link", name=name, exact=True).click()
 
     def heading(self, words: str) -> Locator:
         return self.page.get_by_role("heading", name=words)
@@ -228,11 +229,10 @@ class Owner:
 
     def build_release(self) -> None:
         self.press("Build a release")
-        expect(self.heading("Release 1")).to_be_visible(timeout=WORK_MS)
-        self.follow("Release 1")
+        self.main.get_by_role("link", name="Release 1").click(timeout=WORK_MS)
 
     def download(self, path: Path) -> Path:
         with self.page.expect_download() as download:
-            self.main.locator(".get a.button").click()
+            self.main.locator(".get a").click()
         download.value.save_as(path)
         return path
