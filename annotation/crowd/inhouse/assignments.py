@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.leases import lapse, open_again, sweep
@@ -271,6 +271,13 @@ def open_queues(member: Member, *, now: datetime) -> list[OpenQueue]:
         for pk, line in sorted(queues.items())
     ]
     return [line for line in lines if line.count]
+
+
+def queues_with_work(member: Member, *, now: datetime) -> list[Queue]:
+    """Those open to the member in which HITs wait for somebody, not always for the member."""
+    waiting = PostedHit.objects.filter(is_open=True, open_assignments__gt=0, expires_at__gt=now)
+    queues = Queue.objects.filter(pk__in=list(queue.open_queues(member)))
+    return list(queues.filter(Exists(waiting.filter(queue=OuterRef("pk")))).order_by("pk"))
 
 
 def in_hand(member: Member, *, now: datetime) -> list[Assignment]:

@@ -84,9 +84,12 @@ def work(request: MemberRequest) -> HttpResponse:
     tally = assignments.tally(member)
     earned = tally.earned_cents + tally.bonus_cents
     reasons = _reasons(member)
+    in_hand = _in_hand(member, owners, closed=closed, now=now)
+    lines = _lines(member, owners, closed=closed, now=now)
     content = {
-        "in_hand": _in_hand(member, owners, closed=closed, now=now),
-        "queues": _lines(member, owners, closed=closed, now=now),
+        "in_hand": in_hand,
+        "queues": lines,
+        "for_others": [] if in_hand or lines else _for_others(member, owners, closed, now),
         "qualification_tests": _qualification_tests(member, opened),
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
@@ -151,6 +154,18 @@ def _lines(
             )
         )
     return lines
+
+
+def _for_others(
+    member: Member, owners: Mapping[str, Campaign], closed: Collection[int], now: datetime
+) -> list[str]:
+    """Titles of what the member has judged all of that they may, while other people are needed."""
+    titles = []
+    for queue in assignments.queues_with_work(member, now=now):
+        campaign = owners.get(queue.queue_id)
+        if campaign is None or campaign.pk not in closed:
+            titles.append(queue.title)
+    return titles
 
 
 def _campaigns_by_queue(campaigns: Sequence[Campaign]) -> Mapping[str, Campaign]:

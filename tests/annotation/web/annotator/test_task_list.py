@@ -6,11 +6,12 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from lxml import html
 from pytest_django import Settings
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Assignment, Bonus, Member
+from annotation.crowd.inhouse.models import Assignment, Bonus, Member, PostedHit
 from annotation.models import Assignment as Submitted
 from annotation.models import (
     Exclusion,
@@ -92,6 +93,25 @@ def test_with_nothing_to_do_it_says_so_kindly(adas: Client) -> None:
     page = text(adas.get("/work"))
     assert "There is nothing to do at the moment. Reload" in page
     assert "Submitted 0" in page
+
+
+FOR_OTHERS = "You have judged all the tasks of “Judge fish” that you can."
+
+
+def test_who_has_done_their_part_is_told_that_the_rest_is_for_others(adas: Client) -> None:
+    offer_hits("fish", hits=2)
+    do(adas, 1)
+    assert FOR_OTHERS not in text(adas.get("/work"))
+    do(adas, 1)
+    assert f"{FOR_OTHERS} The tasks left are for other people. There is" in text(adas.get("/work"))
+    PostedHit.objects.update(expires_at=timezone.now())
+    assert FOR_OTHERS not in text(adas.get("/work"))
+
+
+def test_work_that_nobody_is_needed_for_is_not_for_others(adas: Client) -> None:
+    offer_hits("fish", max_assignments=1)
+    do(adas, 1)
+    assert FOR_OTHERS not in text(adas.get("/work"))
 
 
 def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> None:
