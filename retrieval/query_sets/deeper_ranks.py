@@ -85,10 +85,10 @@ def _same_index(studied: QuerySet) -> IndexVersion:
         )
     if then != (now := current_index(studied.corpus)):
         raise UserError(
-            f"The candidates of {studied} were retrieved with another index ({then}) than the one "
-            f"of now ({now}), whose next ranks would not be theirs: choose that index again by "
-            f"`quorum index build --model {then.known_as} --form {then.form}`, where no pair has "
-            "come."
+            f"The candidates of {studied} were retrieved with another index ({then}) than the "
+            f"current one ({now}), so the ranks do not continue. If no pairs were imported since, "
+            f"run `quorum index build --model {then.known_as} --form {then.form}`. Otherwise "
+            "begin with a new campaign."
         )
     return then
 
