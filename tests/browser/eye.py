@@ -70,6 +70,7 @@ class Eye:
     def look(self, name: str) -> None:
         """At the page that is shown."""
         self._name = name
+        self.page.wait_for_load_state()  # a click returns before the next page has its body
         self.page.evaluate(SETTLED)
         light = self.page.evaluate(BACKGROUND)
         self._see("light", ALL)
