@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from benchmarks.models import __main__ as models
-from benchmarks.retrieval.__main__ import measure
+from benchmarks.retrieval.parts import measure
 from retrieval.encoders.forward import TYPES
 
 

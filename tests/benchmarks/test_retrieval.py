@@ -1,6 +1,8 @@
 """`make bench SIZE=retrieval`, part by part at a tiny size."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +18,10 @@ from benchmarks.retrieval import (
     exact_search,
     gpu_search,
     growth,
+    parts,
     pgvector_search,
 )
+from demo.processes import ROOT
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
 
@@ -86,10 +90,17 @@ def test_all_that_a_gpu_shows_needs_one(capsys: pytest.CaptureFixture[str]) -> N
         assert capsys.readouterr().err == "make bench-gpu needs a GPU: torch finds none here.\n"
 
 
+def test_a_part_runs_in_a_process_of_its_own() -> None:
+    command = [sys.executable, "-m", "benchmarks.retrieval", "--small", "--only", "growth"]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert '"machine"' in done.stdout  # printed with the results
+
+
 def test_what_was_skipped_is_not_kept_and_what_fails_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(retrieval, "apart", retrieval.run)  # not in a process of its own
+    monkeypatch.setattr(parts, "apart", parts.run)  # not in a process of its own
     found = {
         "gpu_search": lambda size: {"skipped": "no GPU"},
         "growth": lambda size: {"size": size},
