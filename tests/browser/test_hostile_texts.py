@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -94,7 +94,10 @@ def test_no_text_of_a_hit_runs_in_the_crowds_frame(
     page.goto(f"{mturk.url}/worker/AADA/hits")
     watch.look(page)
     page.get_by_role("button", name="Accept").first.click()
-    for item in page.frame_locator("iframe").locator("fieldset[data-item]").all():
+    page.wait_for_load_state()  # of the frame, too
+    items = page.frame_locator("iframe").locator("fieldset[data-item]")
+    items.first.wait_for()
+    for item in items.all():
         say_no(item)
     watch.look(page)
 
@@ -134,7 +137,7 @@ def adjudicate(page: Page, watch: Watch, address: str) -> None:
         page.get_by_label("Note").fill("\n".join(islice(texts, len(TEXTS) // DECISIONS))[:MAX_NOTE])
         page.get_by_role("button", name="Yes").click()
         page.get_by_role("heading", name="You said Yes").wait_for()
-        assert page.locator("ul.reports q").count() > 0
+        expect(page.locator("ul.reports q")).not_to_have_count(0)
         watch.look(page)
 
 
@@ -152,7 +155,7 @@ def test_no_text_of_a_qualification_test_runs(
     )
     page.get_by_role("button", name="Check my answers").click()
     page.get_by_role("heading", name="Not passed yet").wait_for()
-    assert page.locator("p.why").count() == len(TEXTS)
+    expect(page.locator("p.why")).to_have_count(len(TEXTS))
     watch.look(page)
 
 

@@ -24,7 +24,6 @@ HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
 def site(page: Page, live_server: LiveServer) -> Page:
     """A team with two open campaigns, and a browser that knows nobody yet."""
     offer_hits("faq", hits=4, title="Do these questions ask the same thing?", reward_cents=12)
-    page.set_default_timeout(20_000)
     page.goto(live_server.url)
     return page
 
@@ -87,6 +86,7 @@ def test_the_way_from_sign_in_to_a_submit_needs_no_mouse(
     site.keyboard.type(PASSWORD)
     site.keyboard.press("Enter")
     expect(site.get_by_role("heading", name="Your work")).to_be_visible()
+    site.wait_for_load_state()  # Tab leads through what is there
     start = site.get_by_role("button", name="Start")
     for _ in range(12):
         site.keyboard.press("Tab")
@@ -119,7 +119,9 @@ def test_a_hit_is_done_without_any_script(
         page.get_by_role("button", name="Submit").click()
         page.wait_for_url(lambda address: address != first)
         assert Assignment.objects.filter(status="submitted").count() == 1
+        second = page.url
         page.get_by_role("button", name="Skip this task").click()
+        page.wait_for_url(partial(ne, second))
         assert Assignment.objects.filter(status="returned").count() == 1
 
 

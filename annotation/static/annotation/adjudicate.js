@@ -32,8 +32,11 @@ document.addEventListener("keydown", (event) => {
   button.click();
 });
 
-// Chromium drops `autofocus` now and then when it is busy; Enter has to open the next triplet.
-document.querySelector(".revealed [autofocus]")?.focus();
+// Chromium drops `autofocus` now and then when it is busy; Enter has to open the next triplet,
+// unless the reader is elsewhere already.
+if (document.activeElement === document.body) {
+  document.querySelector(".revealed [autofocus]")?.focus();
+}
 
 // A long text scrolls in its box: the keyboard must be able to reach it.
 for (const text of document.querySelectorAll("dd")) {

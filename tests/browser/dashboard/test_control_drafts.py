@@ -30,10 +30,13 @@ def test_a_key_confirms_a_key_dismisses_and_a_key_leads_to_the_words(
 ) -> None:
     sign_in(page, live_server.url)
     page.goto(f"{live_server.url}/admin/campaigns/demo/control-drafts")
+    listens = page.get_by_label("Use single keys")  # shown by the script that does
     page.keyboard.press("y")
     expect(page.get_by_text("2 waiting, 1 confirmed, 0 dismissed")).to_be_visible()
+    expect(listens).to_be_visible()
     page.keyboard.press("n")
     expect(page.get_by_text("1 waiting, 1 confirmed, 1 dismissed")).to_be_visible()
+    expect(listens).to_be_visible()
     page.keyboard.press("e")
     question = page.get_by_label("Question")
     expect(question).to_be_focused()

@@ -98,6 +98,7 @@ def test_without_a_script_the_form_sends_a_chosen_file(
         page.get_by_label("Name of the source").fill("faq")
         page.get_by_label("Files").set_input_files(path)
         page.get_by_role("button", name="Import").click()
+        expect(page.get_by_text("not yet imported")).to_be_visible()
         work()
         page.reload()
         expect(page.get_by_role("heading", name="Rejected rows")).to_be_visible()

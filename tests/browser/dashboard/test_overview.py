@@ -6,7 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.analytics.campaign.snapshots import take
 from tests.browser.conftest import sign_in
-from tests.browser.eye import OWN_WORK, PATIENCE_MS, PHONE, Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 from tests.worlds.small_campaign import Stage
 
 
@@ -31,14 +31,14 @@ def test_new_figures_come_without_a_reload(overview: Page, framed: Stage) -> Non
     framed.work("bob", 1, 1)
     framed.advance()
     take(framed.campaign)
-    expect(overview.get_by_text("5 of 5 triplets labelled")).to_be_visible(timeout=PATIENCE_MS)
+    expect(overview.get_by_text("5 of 5 triplets labelled")).to_be_visible()
     assert (stage_of(overview, "Judged"), stage_of(overview, "Labelled")) == ("5", "5")
     assert overview.evaluate("window.sameDocument")
     # What was open stays open, with the new figures in it.
     rows = votes.locator("tbody tr")
     expect(rows.last).to_be_visible()
-    assert rows.all_inner_texts() == ["0\t0", "1\t0", "2\t5"]
-    assert votes.locator("summary").evaluate("one => one === document.activeElement")
+    expect(rows).to_have_text(["0 0", "1 0", "2 5"], use_inner_text=True)
+    expect(votes.locator("summary")).to_be_focused()
 
 
 def test_the_state_at_the_head_turns_too(overview: Page, framed: Stage) -> None:
@@ -46,7 +46,7 @@ def test_the_state_at_the_head_turns_too(overview: Page, framed: Stage) -> None:
     expect(badge).to_have_text("Active")
     framed.campaign.state = "paused"
     framed.campaign.save()
-    expect(badge).to_have_text("Paused", timeout=PATIENCE_MS)
+    expect(badge).to_have_text("Paused")
     expect(overview.get_by_role("link", name="Resume").first).to_be_visible()
 
 
@@ -62,6 +62,7 @@ def test_it_is_open_to_everybody_in_light_and_dark_and_on_a_phone(
     expect(overview.get_by_text("Counted")).to_be_visible()
     eye.look("overview")
     overview.get_by_role("link", name="Campaigns").last.click()
+    overview.wait_for_url("**/admin/campaigns/")
     expect(overview.get_by_text("triplets labelled")).to_be_visible()
     eye.look("campaigns")
     eye.assert_well()

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import combinations
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, Request, ViewportSize, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -15,7 +15,7 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import Row, make_campaign, make_hit
-from tests.browser.eye import PHONE, Eye
+from tests.browser.eye import PATIENCE_MS, PHONE, Eye
 from tests.worlds.hostile import MARK, MARKUP
 from tests.worlds.team import Team
 
@@ -98,7 +98,7 @@ def address(publish: Publish) -> str:
 @contextmanager
 def opened(browser: Browser, address: str, **options: object) -> Iterator[Page]:
     with browser.new_context(reduced_motion="reduce", **options) as context:  # type: ignore[arg-type]
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.goto(address)
         yield page
@@ -222,17 +222,16 @@ def test_nothing_moves_but_what_the_worker_moves(address: str, browser: Browser)
 def test_the_page_weighs_under_100_kb_and_asks_no_other_host(
     address: str, browser: Browser, live_server: LiveServer
 ) -> None:
-    weights: dict[str, int] = {}
+    loaded: list[Request] = []
     hosts: set[str] = set()
     with opened(browser, "about:blank") as page:
         page.on("request", lambda request: hosts.add("/".join(request.url.split("/")[:3])))
-        page.on(
-            "requestfinished", lambda one: weights.update({one.url: len(one.response().body())})
-        )
+        page.on("requestfinished", loaded.append)
         page.goto(address)
         answer(page, "yn?")
         expect(page.get_by_role("dialog", name="Keys and help")).to_be_visible()
         page.wait_for_load_state("networkidle")
+        weights = {one.url: len(one.response().body()) for one in loaded}
     assert hosts == {live_server.url}
     assert len(weights) >= 15
     assert sum(weights.values()) < 100_000

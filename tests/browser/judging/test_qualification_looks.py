@@ -32,6 +32,7 @@ def campaign(live_server: LiveServer, settings: Settings) -> Campaign:
 
 
 def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
+    page.wait_for_load_state()  # a click that is forced does not wait for the page to be drawn
     for item in campaign.qualification_items.order_by("position"):
         value = item.expected if item.position >= slips else 1 - item.expected
         page.check(f"input[name='item-{item.position}'][value='{value}']", force=True)

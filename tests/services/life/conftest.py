@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import CheckAccess, axe, browser
 from tests.services.life.corpus import Corpus, write_corpus
@@ -23,6 +23,7 @@ NewPage = Callable[[], Page]
 @pytest.fixture
 def new_page(browser: Browser, stack: ServiceStack) -> Iterator[NewPage]:
     """Somebody else's browser each time: no cookie of another."""
+    expect.set_options(timeout=PATIENCE_MS)
     with ExitStack() as contexts:
 
         def opened() -> Page:

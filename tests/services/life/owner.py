@@ -12,6 +12,9 @@ from tests.browser.conftest import SHOTS, CheckAccess
 NAME, PASSWORD = "owner", "runs campaigns all day"
 WORK_MS = 300_000  # of a job: the model is loaded, pairs are encoded
 SOON_MS = 180_000  # of figures: they are counted after passes, with rests between
+# The page is there, all of it, and asks for no job.
+SETTLED = """document.readyState === "complete"
+  && !document.querySelector("main [hx-trigger='every 2s']")"""
 PHONE, OWN_WORK = ViewportSize(width=390, height=844), ViewportSize(width=1360, height=900)
 
 
@@ -63,8 +66,7 @@ class Owner:
 
     def settle(self) -> None:
         """Until no job is under way: a page loads itself again when one has ended."""
-        under_way = self.main.locator("[hx-trigger='every 2s']")
-        expect(under_way).to_have_count(0, timeout=WORK_MS)
+        self.page.wait_for_function(SETTLED, timeout=WORK_MS)
 
     def look(self, name: str) -> None:
         """No fault of access in either scheme, no page that scrolls sideways, and pictures."""
@@ -150,8 +152,10 @@ class Owner:
             self.main.get_by_role("button", name=re.compile("^Review")).click()
         else:
             self.follow("The rest")
+        publish = self.main.get_by_role("button", name=re.compile("^Publish"))
+        expect(publish).to_be_visible()  # it stands below what is said
         said = self.main.locator("form .dash-note p").all_inner_texts()
-        self.main.get_by_role("button", name=re.compile("^Publish")).click()
+        publish.click()
         asked = (
             f"The first {first} of"
             if first

@@ -39,7 +39,6 @@ else if (sheet.missing.length < sheet.items.length) bar.say("Your answers are ba
 /** What is kept, at the start and whenever another tab has changed it. */
 function show(entry) {
   if (entry.done) return lock("This task was submitted from another tab.");
-  if (entry.sent) return lock("This task was submitted from another tab; if that failed, reload.");
   for (const item of sheet.items) {
     // What is kept goes before what the browser or the server has put here.
     item.answer = entry.answers[item.key] ?? item.answer;
@@ -48,6 +47,8 @@ function show(entry) {
     behaviour.knows(item.key, item.answer);
   }
   count();
+  // Below the answers, of which the last may have come along with it.
+  if (entry.sent) lock("This task was submitted from another tab; if that failed, reload.");
 }
 
 function count() {
