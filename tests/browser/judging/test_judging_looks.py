@@ -226,7 +226,7 @@ def test_the_page_weighs_under_100_kb_and_asks_no_other_host(
     hosts: set[str] = set()
     with opened(browser, "about:blank") as page:
         page.on("request", lambda request: hosts.add("/".join(request.url.split("/")[:3])))
-        page.on("requestfinished", loaded.append)
+        page.on("requestfinished", lambda one: loaded.append(one))
         page.goto(address)
         answer(page, "yn?")
         expect(page.get_by_role("dialog", name="Keys and help")).to_be_visible()
