@@ -1,7 +1,7 @@
 """An expert at the adjudication page, in a real browser."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Campaign, ExpertLabel, HitItem, Instructions, ItemReport
@@ -103,6 +103,19 @@ def test_a_label_is_changed_manually(adjudication: Page) -> None:
     expect(adjudication.get_by_role("heading", name="You said No")).to_be_visible()
     expect(adjudication.get_by_text("a second look").first).to_be_visible()
     assert labels() == [0]
+
+
+def test_a_script_that_comes_late_leaves_the_focus_where_it_is(adjudication: Page) -> None:
+    held: list[Route] = []
+    adjudication.route("**/adjudicate*.js", lambda route: held.append(route))
+    with adjudication.expect_request("**/adjudicate*.js"):
+        adjudication.get_by_role("button", name="Yes").click()
+    change = adjudication.get_by_text("Change your label or note")
+    change.click()
+    expect(change).to_be_focused()
+    held[0].continue_()
+    adjudication.wait_for_load_state()
+    expect(change).to_be_focused()
 
 
 def test_skipping_leads_on_and_comes_back(adjudication: Page) -> None:

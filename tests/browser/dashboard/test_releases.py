@@ -41,6 +41,7 @@ def test_every_page_is_fit_for_every_reader_and_screen(site: LiveServer, page: P
     def look(path: str) -> None:
         if path.startswith("/"):
             page.goto(f"{site.url}{path}")
+        page.wait_for_load_state()  # also of one that has loaded itself again
         for box in page.locator("details:not([name])").all():
             box.evaluate("box => { box.open = true }")
         for plot in page.locator(".plots img:visible").all():

@@ -373,6 +373,26 @@ def test_two_tabs_of_one_assignment_go_together(framed: Stage, page: Page) -> No
     assert "-" not in answers(twin)
 
 
+def test_a_tab_that_hears_of_all_at_once_shows_the_answers_too(framed: Stage, page: Page) -> None:
+    hit = accept(framed, page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    twin = hit_of(other)
+    hit.get_by_role("radio", name="Yes").first.click()
+    expect(twin.locator(".count")).to_have_text("1 of 7")
+    frame_of(page).evaluate(
+        """() => {
+          const [[name, kept]] = Object.entries(localStorage);
+          const entry = JSON.parse(kept);
+          for (const item of document.querySelectorAll("[data-item]"))
+            entry.answers[item.dataset.item] = "0";
+          localStorage.setItem(name, JSON.stringify({ ...entry, sent: Date.now() }));
+        }"""
+    )
+    expect(twin.locator(".note")).to_contain_text("submitted from another tab")
+    assert answers(twin) == "0000000"
+
+
 def test_what_is_submitted_is_forgotten_when_the_page_of_the_assignment_says_so(
     framed: Stage, page: Page
 ) -> None:
