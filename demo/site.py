@@ -32,10 +32,21 @@ class FirstEnd(Printer):  # type: ignore[misc]
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class Site(Manager):  # type: ignore[misc]
+    """Waits with the end until all have started: honcho cannot stop what it has no pid of yet."""
+
+    def terminate(self) -> None:
+        if self._all_started():
+            super().terminate()
+
+    def _any_stopped(self) -> bool:
+        return self.returncode is not None
+
+
 def main(names: Sequence[str]) -> int:
     commands = procfile()
     printer = FirstEnd(sys.stdout)
-    manager = Manager(printer)
+    manager = Site(printer)
     for name in names:
         manager.add_process(name, shlex.join(commands[name]), cwd=str(ROOT))
     manager.loop()

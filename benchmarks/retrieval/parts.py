@@ -1,6 +1,6 @@
 """One part in a process of its own: its memory and threads do not weigh on the next.
 
-Not in `__main__`: what a process is to run must have a name that the process can import.
+Not in `__main__`: a spawned process imports what it runs, and cannot import that.
 """
 
 import importlib

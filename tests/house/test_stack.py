@@ -213,11 +213,12 @@ def test_a_process_that_ends_is_named_and_the_site_stops(ending: str, how: str) 
     )
 
 
-def test_a_site_that_people_stop_ends_without_an_error() -> None:
+@pytest.mark.parametrize("seen", ["started", "at work"])  # while they start, and after
+def test_a_site_that_people_stop_ends_without_an_error(seen: str) -> None:
     command = [sys.executable, "-c", RUN, "echo at work; sleep 60"]
     with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True) as site:
         assert site.stdout
-        next(line for line in site.stdout if "at work" in line)
+        next(line for line in site.stdout if seen in line)
         site.send_signal(signal.SIGINT)
         assert site.communicate(timeout=50)[1] == ""
     assert site.returncode == 0

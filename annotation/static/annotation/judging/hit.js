@@ -47,7 +47,7 @@ function show(entry) {
     behaviour.knows(item.key, item.answer);
   }
   count();
-  // Below the answers, of which the last may have come along with it.
+  // After the answers: the last of them may arrive together with the submission.
   if (entry.sent) lock("This task was submitted from another tab; if that failed, reload.");
 }
 
