@@ -115,8 +115,8 @@ class Noun(typer.Typer):
         def register(function: Verb) -> Verb:
             def run(json: bool, quiet: bool, **given: Any) -> None:
                 with _errors_in_one_sentence(), _silence(json or quiet):
-                    found = function(**given)
-                result, words = found if isinstance(found, tuple) else (found, render)
+                    returned = function(**given)
+                result, words = returned if isinstance(returned, tuple) else (returned, render)
                 _print(result, None if json else words)
                 if fault is not None and (sentence := fault(result)):
                     raise Error(sentence, returncode=REFUSED)

@@ -108,8 +108,8 @@ class Build(Job):
 
     @property
     def options(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.arguments
-        return found
+        options: dict[str, Any] = self.arguments
+        return options
 
     @property
     def release(self) -> Release | None:

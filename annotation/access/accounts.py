@@ -7,5 +7,5 @@ from django.contrib.auth.models import User
 class AccountBackend(ModelBackend):
     def get_user(self, user_id: int) -> User | None:
         """With its membership, in the same query."""
-        found = User.objects.select_related("member").filter(pk=user_id).first()
-        return found if found and self.user_can_authenticate(found) else None
+        user = User.objects.select_related("member").filter(pk=user_id).first()
+        return user if user and self.user_can_authenticate(user) else None

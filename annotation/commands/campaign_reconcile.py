@@ -32,7 +32,7 @@ def _repairs(result: Result) -> Rendered:
 
 
 def _lines(result: Result) -> list[str]:
-    return [_worded(name, found) for name, found in result["campaigns"].items()]
+    return [_worded(name, report) for name, report in result["campaigns"].items()]
 
 
 def reconcile_campaigns(name: str | None, live: bool, **how: bool) -> Result:
@@ -44,7 +44,7 @@ def reconcile_campaigns(name: str | None, live: bool, **how: bool) -> Result:
     for campaign, crowd in _chosen(name, live=live):
         with watched(RECONCILE, campaign) as run:
             reports[campaign] = compare(campaign, crowd, how, run)
-    result: Result = {"campaigns": {str(one): asdict(found) for one, found in reports.items()}}
+    result: Result = {"campaigns": {str(one): asdict(reports[one]) for one in reports}}
     for campaign, report in reports.items():
         if report.stopped_by:
             print(*_lines(result), sep="\n", file=sys.stderr)  # what was repaired all the same
@@ -71,9 +71,9 @@ def _chosen(name: str | None, *, live: bool) -> list[tuple[Campaign, Crowd]]:
     return [(one, crowd) for one, crowd in pairs if name or one.endpoint == crowd.site.endpoint]
 
 
-def _worded(name: str, found: dict[str, Any]) -> str:
-    repairs = sum(found["repaired"].values())
-    lines = [f"{name}: {found['hits']} HITs compared, {repairs} repairs"]
-    lines += [f"  mended: {sentence}" for sentence in found["done"]]
-    lines += [f"  left to you: {sentence}" for sentence in found["manual"]]
+def _worded(name: str, report: dict[str, Any]) -> str:
+    repairs = sum(report["repaired"].values())
+    lines = [f"{name}: {report['hits']} HITs compared, {repairs} repairs"]
+    lines += [f"  mended: {sentence}" for sentence in report["done"]]
+    lines += [f"  left to you: {sentence}" for sentence in report["manual"]]
     return "\n".join(lines)

@@ -16,15 +16,15 @@ from core.output import Facts, Rendered
 @campaign_verb("pilot-report", panel=STUDIES)
 def pilot_results(campaign: Campaign) -> Result:
     """Compare the errors with and without the answer; NAME is one of the pilot's campaigns."""
-    found = pilot_of(campaign)
-    if found is None:
+    pilot = pilot_of(campaign)
+    if pilot is None:
         raise UserError(
             f"Campaign {campaign} belongs to no pilot: create one with `quorum campaign pilot "
             f"{campaign}`."
         )
-    report = pilot_report(found)
+    report = pilot_report(pilot)
     return {
-        "pilot": found.name,
+        "pilot": pilot.name,
         "source": report.source.name,
         **_condition("with", report.shown),
         **_condition("without", report.hidden),
@@ -36,17 +36,17 @@ def pilot_results(campaign: Campaign) -> Result:
     }
 
 
-def _compared(found: Comparison | None) -> Result:
+def _compared(errors: Comparison | None) -> Result:
     """Each share with the bounds of its interval."""
-    if found is None:
+    if errors is None:
         return {"compared": 0}
     return {
-        "compared": found.triplets,
-        "error_with_the_answer": _rounded(*found.shown[2:]),
-        "error_without_it": _rounded(*found.hidden[2:]),
-        "difference": _rounded(found.difference, found.low, found.high),
-        "relative_change": None if found.relative is None else round(-found.relative, DECIMALS),
-        "accuracy_with_the_answer": round(found.accuracy, DECIMALS),
+        "compared": errors.triplets,
+        "error_with_the_answer": _rounded(*errors.shown[2:]),
+        "error_without_it": _rounded(*errors.hidden[2:]),
+        "difference": _rounded(errors.difference, errors.low, errors.high),
+        "relative_change": None if errors.relative is None else round(-errors.relative, DECIMALS),
+        "accuracy_with_the_answer": round(errors.accuracy, DECIMALS),
     }
 
 
@@ -80,22 +80,22 @@ def _hidden(result: Result) -> Rendered:
 def pool_depth_results(campaign: Campaign) -> Result:
     """Report the number of positives below the last rank of the original campaign."""
     report = depth_report(campaign)
-    found, first, last = report.hidden, report.first, report.last
+    hidden, first, last = report.hidden, report.first, report.last
     upper, lower = f"ranks_1_to_{first}", f"ranks_{first + 1}_to_{last}"
     return {
         "campaign": campaign.name,
         "study_of": report.studied.name,
-        "partial": found.queries < report.queries,
+        "partial": hidden.queries < report.queries,
         "queries": report.queries,
-        "queries_counted": found.queries,
+        "queries_counted": hidden.queries,
         "last_rank": last,
-        "triplets_without_a_majority": found.without_a_label,
-        f"positives_per_query_at_{upper}": found.positives_per_query_first,
-        f"positives_per_query_at_{lower}": found.positives_per_query_next,
-        f"positives_by_rank_at_{upper}": found.positives_at_first,
-        f"positives_by_rank_at_{lower}": found.positives_at_next,
-        "hidden_share": found.hidden_share,
-        "hidden_share_interval": found.hidden_share_interval,
-        f"queries_without_a_positive_at_{upper}": found.answerless_first,
-        f"of_them_with_one_at_{lower}": found.answerless_with_one_next,
+        "triplets_without_a_majority": hidden.without_a_label,
+        f"positives_per_query_at_{upper}": hidden.positives_per_query_first,
+        f"positives_per_query_at_{lower}": hidden.positives_per_query_next,
+        f"positives_by_rank_at_{upper}": hidden.positives_at_first,
+        f"positives_by_rank_at_{lower}": hidden.positives_at_next,
+        "hidden_share": hidden.hidden_share,
+        "hidden_share_interval": hidden.hidden_share_interval,
+        f"queries_without_a_positive_at_{upper}": hidden.answerless_first,
+        f"of_them_with_one_at_{lower}": hidden.answerless_with_one_next,
     }

@@ -45,7 +45,7 @@ def doctor(
     checks: dict[tuple[str, str], Check] = {}  # several crowds share some
     for kind in [crowd] if crowd else crowds_at_hand():
         port = open_crowd(kind, live=True, shared_rate=False)
-        found = examine(port, public_url=settings.PUBLIC_URL, broker=settings.CELERY_BROKER_URL)
-        checks |= {(check.name, check.message): check for check in found}
+        examined = examine(port, public_url=settings.PUBLIC_URL, broker=settings.CELERY_BROKER_URL)
+        checks |= {(check.name, check.message): check for check in examined}
     shown = [asdict(check) for check in checks.values()]
     return {"ok": all(check.ok for check in checks.values()), "checks": shown}

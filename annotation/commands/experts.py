@@ -42,7 +42,7 @@ def import_labels(
     """Import the labels of experts from a file. They measure, and change no label."""
     chosen = get_campaign(campaign)
     with progress(None, "Importing", "B") as bar:
-        found = add_gold_of(
+        imported = add_gold_of(
             by_command(),
             chosen,
             file,
@@ -51,4 +51,4 @@ def import_labels(
             replace=replace,
             progress=bar.update,
         )
-    return {"campaign": chosen.name, **asdict(found)}
+    return {"campaign": chosen.name, **asdict(imported)}

@@ -29,9 +29,9 @@ def note_blocked(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Eve
 
 
 def _needing_somebody(campaign: Campaign, now: datetime) -> list[Blocker]:
-    found = [one for one in blockers(campaign, clock=lambda: now) if _stays(one, campaign, now)]
+    lasting = [one for one in blockers(campaign, clock=lambda: now) if _stays(one, campaign, now)]
     status = campaign_status(campaign) if campaign.state == Campaign.State.CAPPED else None
-    return [*found, status] if status and status.operation else found
+    return [*lasting, status] if status and status.operation else lasting
 
 
 def _stays(blocker: Blocker, campaign: Campaign, now: datetime) -> bool:

@@ -141,20 +141,20 @@ def check_public_url(public_url: str, crowd: Crowd) -> Check:
 
 def check_controls() -> Check:
     wanted = Policy().control_pool_size
-    found = len(positive_names())
+    positives = len(positive_names())
     hint = "Run `quorum controls import`, or import a file of your own."
-    message = f"{found} positive controls, {wanted} wanted"
-    return Check("control pool", found >= wanted, message, "" if found >= wanted else hint)
+    message = f"{positives} positive controls, {wanted} wanted"
+    return Check("control pool", positives >= wanted, message, "" if positives >= wanted else hint)
 
 
 def check_index() -> Check:
     """Of every corpus that has one."""
     corpora = [index.corpus for index in current_indexes()] or [None]
     try:
-        found = [current_index(corpus, fresh=True) for corpus in corpora]
+        indexes = [current_index(corpus, fresh=True) for corpus in corpora]
     except UserError as error:
         return Check("index", False, str(error), _index_hint(str(error)))
-    return Check("index", True, "; ".join(map(_index_line, found)))
+    return Check("index", True, "; ".join(map(_index_line, indexes)))
 
 
 def _index_line(index: IndexVersion) -> str:

@@ -41,10 +41,10 @@ def check_url(url: str) -> SplitResult:
 def resolve(host: str, port: int) -> list[str]:
     """The addresses to connect to, each of which may be; UserError where any may not."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise UserError(f"The host {host} cannot be found.") from error
-    addresses = list(dict.fromkeys(str(row[4][0]).partition("%")[0] for row in found))
+    addresses = list(dict.fromkeys(str(row[4][0]).partition("%")[0] for row in answers))
     for address in addresses:
         check_address(ipaddress.ip_address(address))
     return addresses
@@ -64,5 +64,5 @@ def _within(address: Address) -> list[Address]:
     if not isinstance(address, ipaddress.IPv6Address):
         return []
     nat = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None
-    found = (address.ipv4_mapped, address.sixtofour, nat, *(address.teredo or ()))
-    return [one for one in found if one is not None]
+    inner = (address.ipv4_mapped, address.sixtofour, nat, *(address.teredo or ()))
+    return [one for one in inner if one is not None]

@@ -59,8 +59,8 @@ def offered_work(user: User) -> dict[str, int]:
     ours = campaigns_with_accounts().filter(hit_type_id__in=types)
     closed = {types[one.hit_type_id] for one in ours.filter(pk__in=kept_from(user).values("pk"))}
     titles = {types[one.hit_type_id]: one.policy.title for one in ours}
-    found: dict[str, int] = {}
+    offered: dict[str, int] = {}
     for queue in open_queues(member, closed=closed):
         if (tasks := count(member, queue, timezone.now(), most=MOST)) and queue in titles:
-            found[titles[queue]] = found.get(titles[queue], 0) + tasks
-    return found
+            offered[titles[queue]] = offered.get(titles[queue], 0) + tasks
+    return offered

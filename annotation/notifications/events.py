@@ -64,8 +64,8 @@ def note_condition(
 
 def owners(campaign: Campaign) -> list[User]:
     here = Q(roles__campaign=campaign) | Q(roles__campaign=None)
-    found = User.objects.filter(here, roles__name=Role.Name.OWNER, is_active=True)
-    return list(found.distinct().order_by("pk"))
+    accounts = User.objects.filter(here, roles__name=Role.Name.OWNER, is_active=True)
+    return list(accounts.distinct().order_by("pk"))
 
 
 def job_failed(job: Job) -> None:

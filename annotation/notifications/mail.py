@@ -85,8 +85,8 @@ def one_line(text: str) -> str:
 
 
 def wants(user: User, type: str) -> bool:
-    found = MailPreference.objects.filter(account=user).first()
-    return found is None or type not in found.unwanted
+    preference = MailPreference.objects.filter(account=user).first()
+    return preference is None or type not in preference.unwanted
 
 
 def unsubscribe(token: str) -> tuple[User, str]:
@@ -103,5 +103,5 @@ def choose(user: User, unwanted: list[str]) -> None:
 
 
 def unwanted_by(user: User) -> list[str]:
-    found = MailPreference.objects.filter(account=user).first()
-    return list(found.unwanted) if found else []
+    preference = MailPreference.objects.filter(account=user).first()
+    return list(preference.unwanted) if preference else []

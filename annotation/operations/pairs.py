@@ -26,7 +26,7 @@ RESTORED = (
 )
 
 
-def _found(options: Options) -> list[QuerySet[QaPair]]:
+def _pairs_named(options: Options) -> list[QuerySet[QaPair]]:
     names, source = options["pairs"], options["source"]
     if bool(names) == bool(source):
         raise UserError("Name either pairs or a source, and not both.")
@@ -34,13 +34,13 @@ def _found(options: Options) -> list[QuerySet[QaPair]]:
 
 
 def _preview(database: None, options: Options, *, restore: bool) -> list[str]:
-    named = sum(part.count() for part in _found(options))
+    named = sum(part.count() for part in _pairs_named(options))
     done = "restored" if restore else "withdrawn"
     return [f"Pairs {done}: {named:,}.", RESTORED if restore else WITHDRAWN]
 
 
 def _execute(database: None, options: Options, *, restore: bool) -> Result:
-    done = change(_found(options), restore=restore)
+    done = change(_pairs_named(options), restore=restore)
     counts = {"pairs_named": done.named, "restored" if restore else "withdrawn": done.changed}
     return counts | {"pairs": (options["pairs"] or [])[:MOST_LOGGED]}
 

@@ -52,7 +52,7 @@ def _replace(place: Campaign | None, options: Options) -> Result:
 
 
 def _texts_before(place: Campaign | None, given: Options) -> Options:
-    control = _found(place, given).first()
+    control = _controls_named(place, given).first()
     return texts_of(control)._asdict() if control else {}
 
 
@@ -63,14 +63,14 @@ def _retire(place: Campaign | None, options: Options) -> Result:
 
 
 def _control(place: Campaign | None, options: Options) -> Control:
-    control = _found(place, options).first()
+    control = _controls_named(place, options).first()
     if control is None:
         owner = f"Campaign {place}" if place else "The pool"
         raise UserError(f"{owner} has no control {options['control']}.")
     return control
 
 
-def _found(place: Campaign | None, given: Options) -> QuerySet[Control]:
+def _controls_named(place: Campaign | None, given: Options) -> QuerySet[Control]:
     return Control.objects.filter(campaign=place, pk=given.get("control", 0))
 
 

@@ -67,13 +67,13 @@ def advance(
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
     before = deliver(campaign, crowd, clock=clock, progress=sending)
     collected = _collect(campaign, crowd, clock, progress)
-    found = recompute(campaign, until=collected.known_until, clock=clock)
+    recomputed = recompute(campaign, until=collected.known_until, clock=clock)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
-    note_conditions(campaign, found, clock())
+    note_conditions(campaign, recomputed, clock())
     left = waiting(campaign)
     return Pass(
         new=collected.new,
-        **asdict(found),
+        **asdict(recomputed),
         sent=before.sent + after.sent,
         waiting=left,
         stopped_by=after.stopped_by or before.stopped_by or collected.fault,
@@ -82,17 +82,17 @@ def advance(
 
 
 @transaction.atomic
-def note_conditions(campaign: Campaign, found: Recomputed, now: datetime) -> None:
+def note_conditions(campaign: Campaign, recomputed: Recomputed, now: datetime) -> None:
     """Whether it is complete, and whether the money may not last until then."""
     campaign = locked(campaign)
-    decided = {"labelled": found.labelled, "unresolved": found.unresolved}
+    decided = {"labelled": recomputed.labelled, "unresolved": recomputed.unresolved}
     causes = {"": decided} if is_complete(campaign) else {}
     note_condition(campaign, Event.Type.COMPLETE, causes, at=now)
     account = account_of(campaign)
     spent, budget = account.spent_cents, account.budget_cents
     is_living = campaign.state != Campaign.State.CANCELLED
-    nearly = found.open and is_living and 0 < budget * NEARLY_PERCENT <= spent * 100
-    money = {"spent_cents": spent, "budget_cents": budget, "open": found.open}
+    nearly = recomputed.open and is_living and 0 < budget * NEARLY_PERCENT <= spent * 100
+    money = {"spent_cents": spent, "budget_cents": budget, "open": recomputed.open}
     note_condition(campaign, Event.Type.BUDGET, {"": money} if nearly else {}, at=now)
 
 
@@ -108,14 +108,14 @@ def _collect(campaign: Campaign, crowd: Crowd, clock: Clock, progress: Progress)
     before it. What was known when a look began, and all before it, is complete when it ends.
     """
     known_until = newest(campaign)
-    found = fetch_submissions(campaign, crowd, clock=clock, progress=progress)
-    new = found.new
-    if new and found.fault is None:
+    fetched = fetch_submissions(campaign, crowd, clock=clock, progress=progress)
+    new = fetched.new
+    if new and fetched.fault is None:
         known_until = newest(campaign)
-        found = fetch_submissions(campaign, crowd, clock=clock, progress=progress)
-        new += found.new
-    known_until = min(known_until, *_unread_since(campaign, found.unread, clock()))
-    return Collected(new, known_until, str(found.fault) if found.fault else None)
+        fetched = fetch_submissions(campaign, crowd, clock=clock, progress=progress)
+        new += fetched.new
+    known_until = min(known_until, *_unread_since(campaign, fetched.unread, clock()))
+    return Collected(new, known_until, str(fetched.fault) if fetched.fault else None)
 
 
 def _unread_since(campaign: Campaign, hits: list[int], now: datetime) -> list[datetime]:
@@ -131,9 +131,9 @@ def _unread_since(campaign: Campaign, hits: list[int], now: datetime) -> list[da
 
 def newest(campaign: Campaign) -> datetime:
     assignments = Assignment.objects.filter(hit__campaign=campaign)
-    found: datetime | None = assignments.aggregate(last=Max("submitted_at"))["last"]
+    last: datetime | None = assignments.aggregate(last=Max("submitted_at"))["last"]
     # Without any, what another process stores meanwhile must wait: it may not be complete.
-    return found or campaign.created_at
+    return last or campaign.created_at
 
 
 def is_open(campaign: Campaign) -> bool:

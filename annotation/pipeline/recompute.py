@@ -41,11 +41,11 @@ def recompute(
         if campaign.state == Campaign.State.CANCELLED:
             wind_up(campaign, clock())
         opened = request_missing_votes(campaign)
-        found = counts(campaign)
+        states = counts(campaign)
     return Recomputed(
         passed=reviewed.passed,
         failed=reviewed.failed,
         excluded=reviewed.excluded,
-        **found,
+        **states,
         assignments_requested=opened,
     )

@@ -69,17 +69,17 @@ def _people(campaign: Campaign, profiles: WorkerProfiles) -> dict[str, dict[str,
     """By kind: how many there are, worked and were excluded, and what became of their work."""
     kinds = {worker.id: worker.kind for worker in make_workers(profiles)}
     excluded = set(Exclusion.in_force(campaign).values_list("worker__worker_id", flat=True))
-    found = {kind: Counter(dict.fromkeys(("excluded", "worked", *FATES), 0)) for kind in KINDS}
+    workers = {kind: Counter(dict.fromkeys(("excluded", "worked", *FATES), 0)) for kind in KINDS}
     worked = set()
     assignments = Assignment.objects.filter(hit__campaign=campaign)
     for worker, passed in assignments.values_list("worker__worker_id", "passed"):
         worked.add(worker)
-        found[kinds[worker]][_fate(passed=passed, excluded=worker in excluded)] += 1
+        workers[kinds[worker]][_fate(passed=passed, excluded=worker in excluded)] += 1
     for worker in worked:
-        found[kinds[worker]]["worked"] += 1
-        found[kinds[worker]]["excluded"] += worker in excluded
+        workers[kinds[worker]]["worked"] += 1
+        workers[kinds[worker]]["excluded"] += worker in excluded
     number = Counter(kinds.values())
-    return {kind: {"people": number[kind], **found[kind]} for kind in KINDS}
+    return {kind: {"people": number[kind], **workers[kind]} for kind in KINDS}
 
 
 def _fate(*, passed: bool | None, excluded: bool) -> str:

@@ -35,11 +35,11 @@ def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, report: Re
         worked = simulation.run(
             done + turn, progress=lambda count: report("people judge", count, expected)
         )
-        found = advance(campaign, crowd)
-        if found.finished:
+        advanced = advance(campaign, crowd)
+        if advanced.finished:
             return FINISHED
         idle = worked.assignments == done
-        if idle and not (found.new or found.sent or found.assignments_requested):
+        if idle and not (advanced.new or advanced.sent or advanced.assignments_requested):
             campaign.refresh_from_db()
             return BUDGET if campaign.state == Campaign.State.CAPPED else NOBODY
         done = worked.assignments

@@ -103,35 +103,35 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def per_label(found: Figures) -> str:
-    if found.cents_per_label is None or not found.cents:
+def per_label(report: Figures) -> str:
+    if report.cents_per_label is None or not report.cents:
         return NOTHING
-    return f"${found.cents_per_label / 100:.3f}"
+    return f"${report.cents_per_label / 100:.3f}"
 
 
 def render(result: Mapping[str, Any]) -> dict[str, object]:
     """For the command line: what counts most first."""
-    found = figures(result)
+    drawn = figures(result)
     money = {
-        "cost": dollars(found.cents),
-        "cost_per_label": per_label(found),
-        "whole_campaign": dollars(found.whole_cents),
-        "estimated_before": dollars(found.estimated_cents),
+        "cost": dollars(drawn.cents),
+        "cost_per_label": per_label(drawn),
+        "whole_campaign": dollars(drawn.whole_cents),
+        "estimated_before": dollars(drawn.estimated_cents),
     }
     return {
-        "ended": found.end,
-        "queries": found.queries,
-        "triplets": found.triplets,
-        "hits": found.hits,
-        "assignments": found.assignments,
-        "rejected": found.rejected,
-        **(money if found.cents else {}),
-        "labelled": found.labelled,
-        "unresolved": found.unresolved,
-        "open": found.open,
-        "ties": found.ties,
-        "agreement": percent(found.agreement, unknown=NOTHING),
-        "true_labels": f"{percent(found.accuracy)} ({percent(found.low)} to {percent(found.high)})",
-        "careless_and_spammers_excluded": f"{found.caught} of {found.bad}",
-        "careful_people_lost": found.lost,
+        "ended": drawn.end,
+        "queries": drawn.queries,
+        "triplets": drawn.triplets,
+        "hits": drawn.hits,
+        "assignments": drawn.assignments,
+        "rejected": drawn.rejected,
+        **(money if drawn.cents else {}),
+        "labelled": drawn.labelled,
+        "unresolved": drawn.unresolved,
+        "open": drawn.open,
+        "ties": drawn.ties,
+        "agreement": percent(drawn.agreement, unknown=NOTHING),
+        "true_labels": f"{percent(drawn.accuracy)} ({percent(drawn.low)} to {percent(drawn.high)})",
+        "careless_and_spammers_excluded": f"{drawn.caught} of {drawn.bad}",
+        "careful_people_lost": drawn.lost,
     }

@@ -48,14 +48,14 @@ def dry_run(campaign: Campaign, options: Options, *, stage: Stage = _unwatched) 
     plan = make_plan(campaign, options)
     with scratch() as (folder, lock), _listening() as site, _listening() as crowd:
         with _child(folder, {"site": site, "crowd": crowd}, lock.fileno()) as child:
-            found = _play(child, plan, stage)
+            played = _play(child, plan, stage)
         log = (folder / LOG).read_text(errors="replace")[-LAST_CHARACTERS:]
-    if "refused" in found:
-        raise UserError(f"The dry run of {campaign} was refused: {found['refused']}")
-    if "outcome" not in found:
+    if "refused" in played:
+        raise UserError(f"The dry run of {campaign} was refused: {played['refused']}")
+    if "outcome" not in played:
         raise DryRunFailed(f"the dry run of {campaign} ended early: {log}")
     return {
-        **found["outcome"],
+        **played["outcome"],
         "options": {**options.to_dict(), "queries": len(plan.queries)},
         "whole": whole(campaign),
         "has_fee": campaign.policy.crowd_traits.fee is not None,

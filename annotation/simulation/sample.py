@@ -142,9 +142,9 @@ def _queries(campaign: Campaign, options: Options) -> list[PlannedQuery]:
         raise UserError(f"Campaign {campaign} has no candidates to judge yet: retrieve them first.")
     count = min(usual_queries(campaign) if options.queries is None else options.queries, len(keys))
     drawn = random.Random(f"dry run/{options.seed}").sample(keys, count)  # noqa: S311
-    found = candidates.filter(query__key__in=drawn).select_related("query", "pair")
+    judged_candidates = candidates.filter(query__key__in=drawn).select_related("query", "pair")
     by_query: dict[str, list[Candidate]] = {}
-    for candidate in found.order_by("query__key", "rank"):
+    for candidate in judged_candidates.order_by("query__key", "rank"):
         by_query.setdefault(candidate.query.key, []).append(candidate)
     _check_size(campaign, sum(map(len, by_query.values())))
     known = _gold(campaign, drawn)
@@ -153,10 +153,10 @@ def _queries(campaign: Campaign, options: Options) -> list[PlannedQuery]:
 
 def _candidates(campaign: Campaign) -> Any:
     """Those of which HITs are made."""
-    found = Candidate.objects.filter(query__query_set=campaign.query_set_id)
+    judged_candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
     if campaign.query_set.brings_candidates:
-        return found.filter(triplet__imported_label=None, triplet__isnull=False)
-    return found
+        return judged_candidates.filter(triplet__imported_label=None, triplet__isnull=False)
+    return judged_candidates
 
 
 def _check_size(campaign: Campaign, triplets: int) -> None:

@@ -112,8 +112,8 @@ def number_field(row: Row, name: str) -> float:
 
 
 def _lacking(row: Row, name: str) -> str:
-    found = ", ".join(map(str, row.fields)) or "none"
-    return f"there is no {name} (columns found: {found[:EXCERPT]})"
+    columns = ", ".join(map(str, row.fields)) or "none"
+    return f"there is no {name} (columns found: {columns[:EXCERPT]})"
 
 
 def _text(name: str, value: object, limit: int) -> str:
@@ -264,13 +264,13 @@ def _csv_fault(error: csv.Error, first: int, last: int) -> str:
 
 
 def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> None:
-    found = in_utf8(", ".join(header)[:EXCERPT])
+    columns = in_utf8(", ".join(header)[:EXCERPT])
     lacking = [column for column in required if not set(column) & set(header)]
     if lacking:
         names = " and no column ".join(" or ".join(map(repr, column)) for column in lacking)
         them = "it" if len(lacking) == 1 else "them"
         raise UserError(
-            f"{path} has no column {names}: name {them} in its first line, which is: {found}."
+            f"{path} has no column {names}: name {them} in its first line, which is: {columns}."
         )
     twice = [name for name in header if name and header.count(name) > 1]
     if twice:

@@ -94,9 +94,9 @@ class OffsetPages(KeyPages):
         size = self.get_page_size(request)
         cursor = self.decode_cursor(request)
         self._start = int(cursor.position or 0) if cursor else 0
-        found = list(islice(rows, self._start, self._start + size + 1))
-        self._size, self._more = size, len(found) > size
-        return found[:size]
+        page = list(islice(rows, self._start, self._start + size + 1))
+        self._size, self._more = size, len(page) > size
+        return page[:size]
 
     def get_next_link(self) -> str | None:
         return self._link(self._start + self._size) if self._more else None
@@ -113,8 +113,8 @@ def offset_page(
 ) -> Response:
     """One page of an ordered list; `prepare` as with `page`."""
     paginator = OffsetPages()
-    found: Any = paginator.paginate(rows, view.request)
-    shown = prepare(found) if prepare else found
+    on_page: Any = paginator.paginate(rows, view.request)
+    shown = prepare(on_page) if prepare else on_page
     return paginator.get_paginated_response(serializer(shown, many=True).data)
 
 
@@ -129,7 +129,7 @@ def page(
 ) -> Response:
     """One page of the rows; `prepare` gets the rows of the page and gives what is shown."""
     paginator = pages()
-    found: Iterable[Any] = paginator.paginate_queryset(rows, view.request, view) or []
-    shown = prepare(list(found)) if prepare else found
+    on_page: Iterable[Any] = paginator.paginate_queryset(rows, view.request, view) or []
+    shown = prepare(list(on_page)) if prepare else on_page
     context["request"] = view.request
     return paginator.get_paginated_response(serializer(shown, many=True, context=context).data)

@@ -81,7 +81,7 @@ def _unknown(serializer: Serializer[Any], data: Any) -> dict[str, list[str]]:
     if not isinstance(data, Mapping):
         return {}
     there_are = ", ".join(serializer.fields) or "none"
-    found = {
+    not_known = {
         str(name): [f"Unknown field: choose among {there_are}."]
         for name in data
         if name not in serializer.fields
@@ -92,8 +92,8 @@ def _unknown(serializer: Serializer[Any], data: Any) -> dict[str, list[str]]:
         if isinstance(child, Serializer) and isinstance(rows, list):
             for number, row in enumerate(rows):
                 unknown = _unknown(child, row)
-                found |= {f"{name}.{number}.{key}": words for key, words in unknown.items()}
-    return found
+                not_known |= {f"{name}.{number}.{key}": words for key, words in unknown.items()}
+    return not_known
 
 
 def _checked(serializer: Serializer[Any]) -> dict[str, Any]:

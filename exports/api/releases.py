@@ -132,8 +132,8 @@ BUILD_ROW = {
 
 def downloadable(request: Request, name: str) -> Campaign:
     """One that the reader may download from; seen without that right it is refused, else absent."""
-    found = campaigns_where(user_of(request), DOWNLOAD).filter(name=name).first()
-    return found or campaign_of(request, name, DOWNLOAD)
+    campaign = campaigns_where(user_of(request), DOWNLOAD).filter(name=name).first()
+    return campaign or campaign_of(request, name, DOWNLOAD)
 
 
 class Releases(APIView):
@@ -230,8 +230,8 @@ class OneBuild(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
-        found = get_object_or_404(Build, subject=downloadable(request, name).name, pk=pk)
-        return Response(BuildRow(found).data)
+        build = get_object_or_404(Build, subject=downloadable(request, name).name, pk=pk)
+        return Response(BuildRow(build).data)
 
 
 def _way(campaign: Campaign) -> str:

@@ -104,8 +104,8 @@ def _paired(folder: Path, before: Path | None) -> Iterator[Both]:
     sides = {BEFORE: before, NOW: folder} if before else {NOW: folder}
     streams = [_of_split(side, at, split) for side, at in sides.items() for split in SPLITS]
     merged = heapq.merge(*streams, key=itemgetter(0))
-    for query, found in groupby(merged, key=itemgetter(0)):
-        releases = {side: released for _, side, released in found}
+    for query, rows in groupby(merged, key=itemgetter(0)):
+        releases = {side: released for _, side, released in rows}
         yield query, releases.get(BEFORE), releases.get(NOW)
 
 

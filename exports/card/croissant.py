@@ -97,8 +97,8 @@ def _licences(facts: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _paths(folder: Path) -> list[str]:
-    found = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    return sorted(set(found) - {CROISSANT, MANIFEST})
+    paths = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    return sorted(set(paths) - {CROISSANT, MANIFEST})
 
 
 def _file(folder: Path, path: str) -> dict[str, str]:

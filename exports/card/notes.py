@@ -135,10 +135,10 @@ def _similarity(similarity: Facts) -> Iterator[str]:
         )
 
 
-def changes(release: Facts, found: Facts) -> str:
+def changes(release: Facts, earlier: Facts) -> str:
     if release["previous"] is None:
         return "This is the first release of the campaign."
-    labels, queries = found["labels"], found["queries"]
+    labels, queries = earlier["labels"], earlier["queries"]
     return (
         f"Since release {release['previous']['number']}: labels {count(labels['added'])} added, "
         f"{count(labels['changed'])} changed, {count(labels['withdrawn'])} withdrawn; queries "

@@ -86,10 +86,10 @@ def _shares_by_rank(
     """The middle of each bar's ranks, and the share of positives in them."""
     step = -(-len(candidates) // MOST_BARS)
     starts = range(0, len(candidates), step)
-    found = [sum(candidates[start : start + step]) for start in starts]
+    sums = [sum(candidates[start : start + step]) for start in starts]
     good = [sum(positives[start : start + step]) for start in starts]
     middles = [start + (step + 1) / 2 for start in starts]
-    return middles, [p / n if n else 0.0 for p, n in zip(good, found, strict=True)]
+    return middles, [p / n if n else 0.0 for p, n in zip(good, sums, strict=True)]
 
 
 def _rank_ticks(ranks: int) -> list[int]:
@@ -167,7 +167,7 @@ def _split_similarity(similarity: Mapping[str, Any] | None) -> Plot | None:
     if not similarity or not ways:
         return None
     edges = similarity["edges"]
-    shares = {way: _normed(found["counts"]) for way, found in ways.items() if found}
+    shares = {way: _normed(histogram["counts"]) for way, histogram in ways.items() if histogram}
 
     def draw(figure: Figure, theme: Theme) -> None:
         middle = (LEFT + RIGHT) / 2
@@ -198,15 +198,15 @@ def _split_similarity(similarity: Mapping[str, Any] | None) -> Plot | None:
 _WAYS = {"clusters": "by clusters", "random": "at random"}
 
 
-def _heading(made: Axes, colour: str, way: str, found: Mapping[str, Any]) -> None:
-    words = f"Split {_WAYS[way]}: {_mean(found)}"
+def _heading(made: Axes, colour: str, way: str, similarity: Mapping[str, Any]) -> None:
+    words = f"Split {_WAYS[way]}: {_mean(similarity)}"
     made.text(0, 1.02, words, color=colour, fontsize=SMALL, transform=made.transAxes)
 
 
-def _mean(found: Mapping[str, Any]) -> str:
-    if found.get("mean") is None:
+def _mean(similarity: Mapping[str, Any]) -> str:
+    if similarity.get("mean") is None:
         return "mean unknown"
-    return f"mean {found['mean']:.2f}, highest {found['max']:.2f}"
+    return f"mean {similarity['mean']:.2f}, highest {similarity['max']:.2f}"
 
 
 def _normed(counts: Sequence[int]) -> list[float]:

@@ -107,8 +107,8 @@ def _read(folder: Path, name: str) -> dict[str, Any]:
 
 def _paths(folder: Path) -> list[str]:
     """Every file that the finished release has."""
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return sorted(found | {CARD, CROISSANT, MANIFEST})
+    paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return sorted(paths | {CARD, CROISSANT, MANIFEST})
 
 
 def _withheld(folder: Path) -> Counter[str]:

@@ -59,12 +59,12 @@ def quality(stats: Mapping[str, Any]) -> Markdown | None:
     return table(("", "value", "95% interval"), rows) if rows else None
 
 
-def baselines(found: Mapping[str, Any] | None, *, retriever: str) -> Markdown | None:
+def baselines(figures: Mapping[str, Any] | None, *, retriever: str) -> Markdown | None:
     """A row for each split and system; None where no split holds a query."""
     names_of = {"bm25": "BM25", "retriever": retriever}
     systems = [
         (f"{split}, {names_of.get(system, system)}", metrics)
-        for split, scored in ((found or {}).get("splits") or {}).items()
+        for split, scored in ((figures or {}).get("splits") or {}).items()
         for system, metrics in (scored or {}).items()
         if metrics
     ]
@@ -82,9 +82,9 @@ def _score(score: Mapping[str, float | None] | None) -> str:
     return f"{decimal(score['value'])} ({ends})"
 
 
-def retrievers(found: Sequence[Mapping[str, Any]]) -> Markdown | None:
+def retrievers(figures: Sequence[Mapping[str, Any]]) -> Markdown | None:
     """What each brought to the pool; None where there was none."""
-    if not found:
+    if not figures:
         return None
     rows = [
         (
@@ -93,7 +93,7 @@ def retrievers(found: Sequence[Mapping[str, Any]]) -> Markdown | None:
             count(row["positives"]),
             percent(row["positive_share"]),
         )
-        for row in found
+        for row in figures
     ]
     return table(("Found by", "candidates", "positives", "positive"), rows)
 
@@ -106,14 +106,14 @@ def withheld(reasons: Mapping[str, int]) -> Markdown | None:
     return table(("Queries in no split, because", "queries"), rows)
 
 
-def sources(found: Sequence[Mapping[str, Any]]) -> Markdown:
+def sources(figures: Sequence[Mapping[str, Any]]) -> Markdown:
     rows = [
         (
             str(source["source"]),
             _licence(str(source["license"] or "")),
             count(source["pairs"]),
         )
-        for source in found
+        for source in figures
     ]
     return table(("Source", "licence", "question/answer pairs"), rows, left=2)
 

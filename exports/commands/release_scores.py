@@ -141,7 +141,7 @@ def _cell(figure: Mapping[str, float], sign: str = "") -> str:
 
 def _verdict(result: Mapping[str, Any]) -> str:
     differences = result["difference"].items()
-    clear = {name: found["value"] for name, found in differences if found["p"] < SIGNIFICANT}
+    clear = {name: test["value"] for name, test in differences if test["p"] < SIGNIFICANT}
     than = f"than {result['against']['run']} in"
     sides = (
         (f"better {than}", [name for name, value in clear.items() if value > 0]),

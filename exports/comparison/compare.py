@@ -44,14 +44,14 @@ DECIMALS = 6
 class _Scored:
     entry: NamedRuns
     systems: Sequence[System]  # one a run, as the next three
-    found: Sequence[Values]
+    per_run: Sequence[Values]
     thresholds: Sequence[Threshold]
     pairwise: Sequence[Mapping[str, float | None]]
     pairs_drawn: Values
 
     @property
     def by_query(self) -> Values:
-        mean: Values = np.mean(self.found, axis=0)
+        mean: Values = np.mean(self.per_run, axis=0)
         return mean
 
 
@@ -127,7 +127,7 @@ def _report(one: _Scored, other: _Scored | None, depth: int) -> dict[str, object
         "runs": [str(run) for run in one.entry.runs],
         "metrics": _metrics(one, other),
         "pairs": _pairs(one, other),
-        "hit_at": _hits(one.found, depth),
+        "hit_at": _hits(one.per_run, depth),
         "coverage": [system.coverage.to_dict() for system in one.systems],
     }
 
@@ -136,7 +136,7 @@ def _metrics(one: _Scored, other: _Scored | None) -> dict[str, dict[str, float |
     """`other`: what it is tested against; None for that system itself."""
     by_query = one.by_query
     low, high = intervals(by_query)
-    means = np.array([found.mean(axis=0) for found in one.found])
+    means = np.array([run.mean(axis=0) for run in one.per_run])
     p = [None] * len(METRICS) if other is None else p_values(by_query - other.by_query).tolist()
     return {
         name: {
@@ -152,29 +152,29 @@ def _metrics(one: _Scored, other: _Scored | None) -> dict[str, dict[str, float |
 def _pairs(one: _Scored, other: _Scored | None) -> dict[str, object]:
     """Where a figure is undefined, so is all about it."""
     sure = certainty(one.pairs_drawn, None if other is None else other.pairs_drawn)
-    found: dict[str, object] = {"thresholds": [threshold.value for threshold in one.thresholds]}
+    figures: dict[str, object] = {"thresholds": [threshold.value for threshold in one.thresholds]}
     for name in PAIRWISE:
         over_runs = _over_runs([run[name] for run in one.pairwise])
         known = over_runs["value"] is not None
-        found[name] = {
+        figures[name] = {
             **over_runs,
             **{end: _rounded(at) if known else None for end, at in sure[name].items()},
         }
-    return found
+    return figures
 
 
-def _over_runs(found: Sequence[float | None]) -> dict[str, float | None]:
+def _over_runs(figures: Sequence[float | None]) -> dict[str, float | None]:
     """Mean and sample deviation; None where one is undefined, and of one run no deviation."""
-    known = [number for number in found if number is not None]
-    if len(known) < len(found):
+    known = [number for number in figures if number is not None]
+    if len(known) < len(figures):
         return {"value": None, "deviation": None}
     deviation = float(np.std(known, ddof=1)) if len(known) > 1 else None
     return {"value": _rounded(float(np.mean(known))), "deviation": _rounded(deviation)}
 
 
-def _hits(found: Sequence[Values], depth: int) -> dict[str, list[float]]:
+def _hits(runs: Sequence[Values], depth: int) -> dict[str, list[float]]:
     """Hit@1 to Hit@depth: the mean over the runs, and at each k the lowest and the highest run."""
-    curves = np.array([hits(one, depth).mean(axis=0) for one in found])
+    curves = np.array([hits(one, depth).mean(axis=0) for one in runs])
     ends = (("value", curves.mean(axis=0)), ("lowest", curves.min(0)), ("highest", curves.max(0)))
     return {name: [round(float(share), DECIMALS) for share in curve] for name, curve in ends}
 

@@ -64,12 +64,12 @@ def _one(text: str, dev: dict[str, tuple[Path, ...]], release: Path, split: str)
 
 
 def _by_name(texts: Iterable[str]) -> dict[str, tuple[Path, ...]]:
-    found: dict[str, tuple[Path, ...]] = {}
+    of_name: dict[str, tuple[Path, ...]] = {}
     for name, runs in map(_parted, texts):
-        if name in found:
+        if name in of_name:
             raise UserError(f"--dev-run names {name} twice: give all its runs at once.")
-        found[name] = runs
-    return found
+        of_name[name] = runs
+    return of_name
 
 
 def _parted(text: str) -> tuple[str, tuple[Path, ...]]:

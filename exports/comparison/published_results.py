@@ -98,8 +98,8 @@ def published_results() -> dict[str, object]:
                 "name": row.system,
                 "source": row.source,
                 "figures": {
-                    name: {"value": _share(found.value), "deviation": _share(found.deviation)}
-                    for name, found in row.figures.items()
+                    name: {"value": _share(result.value), "deviation": _share(result.deviation)}
+                    for name, result in row.figures.items()
                 },
             }
             for row in ROWS

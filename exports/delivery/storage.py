@@ -124,7 +124,7 @@ def read_text(release: Release, path: str) -> str | None:
 def read_document(release: Release, path: str) -> dict[str, Any]:
     """Empty where it is missing or no document any more."""
     try:
-        found = orjson.loads(read_text(release, path) or "{}")
+        document = orjson.loads(read_text(release, path) or "{}")
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

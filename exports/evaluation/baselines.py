@@ -48,9 +48,9 @@ def write_runs(folder: Path) -> None:
     corpus = Corpus()
     queries = {split: _retriever_run(folder, split, corpus) for split in SPLITS}
     scorer, ids = Scorer(corpus), list(corpus.ids)
-    for split, found in queries.items():
+    for split, of_split in queries.items():
         with _new(folder, split, BM25) as file:
-            for query in found:
+            for query in of_split:
                 file.writelines(_bm25_lines(query, ids, scorer))
 
 

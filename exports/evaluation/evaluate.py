@@ -76,11 +76,11 @@ def _differences(mine: Sequence[Ranking], others: Sequence[Ranking]) -> Figures:
 
 
 def _pair_by_pair(pairs: Pairs, chosen: Threshold) -> dict[str, object]:
-    found = pairwise(pairs, chosen.value)
+    figures = pairwise(pairs, chosen.value)
     return {
         "judged": len(pairs.labels),
         "positive": sum(pairs.labels),
         "threshold": chosen.value,
         "threshold_from": chosen.reason,
-        **{name: rounded(value) for name, value in found.items()},
+        **{name: rounded(value) for name, value in figures.items()},
     }

@@ -24,25 +24,25 @@ def replicates(runs: Sequence[Pairs], thresholds: Sequence[float | None]) -> Val
     """
     queries = len(runs[0].sizes)
     random = np.random.RandomState(SEED)
-    found = np.empty((REPLICATES, len(PAIRWISE)))
+    drawn = np.empty((REPLICATES, len(PAIRWISE)))
     for begin in range(0, REPLICATES, AT_ONCE):
         draws = random.randint(0, queries, (min(AT_ONCE, REPLICATES - begin), queries))
         times = np.array([np.bincount(draw, minlength=queries) for draw in draws], dtype=float)
-        found[begin : begin + len(draws)] = np.mean(
+        drawn[begin : begin + len(draws)] = np.mean(
             [_figures(run, at, times) for run, at in zip(runs, thresholds, strict=True)], axis=0
         )
-    return found
+    return drawn
 
 
-def certainty(found: Values, other: Values | None) -> dict[str, Mapping[str, float | None]]:
+def certainty(replicated: Values, other: Values | None) -> dict[str, Mapping[str, float | None]]:
     """By the names in PAIRWISE: the interval's ends, and p against another system's replicates.
 
     p: two-sided, by the paired bootstrap; were both alike, as many draws would favour either.
     """
     return {
         name: {
-            **_ends(found[:, column]),
-            "p": None if other is None else _p(found[:, column] - other[:, column]),
+            **_ends(replicated[:, column]),
+            "p": None if other is None else _p(replicated[:, column] - other[:, column]),
         }
         for column, name in enumerate(PAIRWISE)
     }
@@ -66,7 +66,7 @@ def _p(differences: Values) -> float | None:
 
 def _figures(pairs: Pairs, threshold: float | None, times: Values) -> Values:
     """`times`: a row a replicate, how often each query was drawn."""
-    found = np.full((len(times), len(PAIRWISE)), np.nan)
+    figures = np.full((len(times), len(PAIRWISE)), np.nan)
     labels, scores = columns(pairs)
     query = np.repeat(np.arange(len(pairs.sizes)), pairs.sizes)
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: undefined
@@ -76,10 +76,10 @@ def _figures(pairs: Pairs, threshold: float | None, times: Values) -> Values:
                 times @ np.bincount(query, weights, len(pairs.sizes))
                 for weights in (labels == taken, labels & taken, labels.astype(int) + taken)
             )
-            found[:, 0] = right / (times @ np.array(pairs.sizes, dtype=float))
-            found[:, 1] = 2 * hit / either
-        found[:, 2] = _areas(labels, scores, times[:, query])
-    return found
+            figures[:, 0] = right / (times @ np.array(pairs.sizes, dtype=float))
+            figures[:, 1] = 2 * hit / either
+        figures[:, 2] = _areas(labels, scores, times[:, query])
+    return figures
 
 
 def _areas(labels: NDArray[np.bool_], scores: Values, weights: Values) -> Values:

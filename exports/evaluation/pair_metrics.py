@@ -57,14 +57,14 @@ def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
     from sklearn import metrics  # noqa: PLC0415
 
     labels, scores = columns(pairs)
-    found: dict[str, float | None] = dict.fromkeys(PAIRWISE)
+    figures: dict[str, float | None] = dict.fromkeys(PAIRWISE)
     if threshold is not None:
         taken = predicted_positive(pairs, threshold)
-        found["Accuracy"] = float(metrics.accuracy_score(labels, taken))
-        found["F1"] = _defined(metrics.f1_score(labels, taken, zero_division=math.nan))
+        figures["Accuracy"] = float(metrics.accuracy_score(labels, taken))
+        figures["F1"] = _defined(metrics.f1_score(labels, taken, zero_division=math.nan))
     if 0 < labels.sum() < len(labels):
-        found["ROC-AUC"] = float(metrics.roc_auc_score(labels, scores))
-    return found
+        figures["ROC-AUC"] = float(metrics.roc_auc_score(labels, scores))
+    return figures
 
 
 def predicted_positive(pairs: Pairs, threshold: float) -> NDArray[np.bool_]:

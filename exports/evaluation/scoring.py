@@ -100,11 +100,11 @@ def figures(rankings: Sequence[Ranking], way: Way) -> dict[str, dict[str, float 
     used = counted(rankings, way)
     if not used:
         return {name: dict.fromkeys(("value", "low", "high")) for name in METRICS}
-    found = values(used)
+    per_query = values(used)
     return {
         name: {"value": rounded(value), "low": rounded(low), "high": rounded(high)}
         for name, value, low, high in zip(
-            METRICS, found.mean(axis=0), *intervals(found), strict=True
+            METRICS, per_query.mean(axis=0), *intervals(per_query), strict=True
         )
     }
 

@@ -66,22 +66,22 @@ def read_system(run: Path, release: Path, split: str, labels: Labels) -> System:
     require_unchanged(release, run)
     scores = score_run(run, labels)
     refuse_foreign_ids(scores, labels, run=run, release=release, split=split)
-    found = coverage(scores, release)
+    covered = coverage(scores, release)
     return System(
         list(scores.rankings.values()),
         scores.pairs,
         scores.missing_queries,
-        found,
-        list(sentences(scores, found, run=run, split=split)),
+        covered,
+        list(sentences(scores, covered, run=run, split=split)),
     )
 
 
 def used(rankings: Sequence[Ranking], way: Way, split: str) -> list[Ranking]:
     """Those that count; UserError where none does."""
-    found = counted(rankings, way)
-    if not found:
+    counts = counted(rankings, way)
+    if not counts:
         raise UserError(
             f"Each query of {split} has only positive or only negative candidates, and --way clean "
             "drops them: evaluate by --way qrc."
         )
-    return found
+    return counts

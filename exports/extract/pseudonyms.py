@@ -19,8 +19,8 @@ class People:
         """Of everybody who has submitted something, or was excluded before."""
         at_work = Assignment.objects.filter(hit__campaign=campaign).values("worker")
         out = campaign.exclusions.values("worker")
-        found = Worker.objects.filter(Q(pk__in=at_work) | Q(pk__in=out))
-        rows = found.values_list("pk", "crowd", "worker_id")
+        involved = Worker.objects.filter(Q(pk__in=at_work) | Q(pk__in=out))
+        rows = involved.values_list("pk", "crowd", "worker_id")
         return {pk: worker_digest(self._salt, f"{crowd}:{name}") for pk, crowd, name in rows}
 
     def expert(self, name: str) -> str:

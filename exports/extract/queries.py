@@ -109,8 +109,8 @@ def _queries(campaign: Campaign) -> Iterator[Query]:
     """In the order of the ids."""
     rows = campaign.query_set.queries.order_by(by_code_points("key"), "candidates__rank")
     columns = rows.values_list(*COLUMNS).iterator(chunk_size=ROWS)
-    for _, found in groupby(map(Judged._make, columns), key=itemgetter(0)):
-        first, *others = found
+    for _, of_query in groupby(map(Judged._make, columns), key=itemgetter(0)):
+        first, *others = of_query
         has_any = first.pair is not None
         yield Query(first.query, first.text, [first, *others] if has_any else [])
 

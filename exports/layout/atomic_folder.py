@@ -40,10 +40,10 @@ def check_target(out: Path, campaign: str, *, last: int | None = None) -> None:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Empty where there is none of a release."""
     try:
-        found = json.loads((folder / MANIFEST).read_bytes())
+        manifest = json.loads((folder / MANIFEST).read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
-    return found if isinstance(found, dict) and found.get("format") == FORMAT else {}
+    return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else {}
 
 
 @contextmanager

@@ -84,8 +84,8 @@ def checksum(path: Path) -> Checksum:
 def versions() -> dict[str, str]:
     """Of what is installed, read without importing any of it."""
     installed = {name: _installed(name) for name in LIBRARIES}
-    found = {name: version for name, version in installed.items() if version is not None}
-    return {"quorum": quorum_version(), **found}
+    of_package = {name: version for name, version in installed.items() if version is not None}
+    return {"quorum": quorum_version(), **of_package}
 
 
 def _installed(name: str) -> str | None:

@@ -99,8 +99,8 @@ def _joined(
     size = len(labels)
     ends = labels[left], labels[right]
     graph = coo_matrix((np.ones(len(left), dtype=bool), ends), shape=(size, size))
-    _, found = connected_components(graph, directed=False)
-    joined: NDArray[np.intp] = found[labels]
+    _, component_of = connected_components(graph, directed=False)
+    joined: NDArray[np.intp] = component_of[labels]
     return joined
 
 
@@ -134,14 +134,14 @@ def _alike(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         scheme=SCHEME,
         hashfunc=crc32,
     )
-    table = np.array([found.hashvalues for found in hashes]).reshape(-1, BANDS // PASSES * ROWS)
+    table = np.array([one.hashvalues for one in hashes]).reshape(-1, BANDS // PASSES * ROWS)
     for part in range(PASSES):
         index = MinHashLSH(num_perm=table.shape[1], params=(BANDS // PASSES, ROWS))
         for number, values in enumerate(table[part::PASSES]):
-            found = LeanMinHash(seed=SEED, hashvalues=values, scheme=SCHEME)
-            for other in index.query(found):
+            one = LeanMinHash(seed=SEED, hashvalues=values, scheme=SCHEME)
+            for other in index.query(one):
                 yield other, number
-            index.insert(number, found)
+            index.insert(number, one)
 
 
 def _batches(pairs: Iterable[tuple[int, int]]) -> Iterator[Pairs]:

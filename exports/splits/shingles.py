@@ -48,13 +48,13 @@ def shingles(text: str) -> set[str]:
 def incidence(texts: Sequence[str]) -> csr_matrix:
     """Texts x shingles: 1 where the text has it."""
     columns: dict[str, int] = {}
-    found: list[int] = []
+    indices: list[int] = []
     ends = [0]
     for text in texts:
-        found += [columns.setdefault(shingle, len(columns)) for shingle in sorted(shingles(text))]
-        ends.append(len(found))
+        indices += [columns.setdefault(shingle, len(columns)) for shingle in sorted(shingles(text))]
+        ends.append(len(indices))
     return csr_matrix(
-        (np.ones(len(found), dtype=np.float32), found, ends), shape=(len(texts), len(columns))
+        (np.ones(len(indices), dtype=np.float32), indices, ends), shape=(len(texts), len(columns))
     )
 
 
@@ -72,10 +72,10 @@ def nearest(left: csr_matrix, right: csr_matrix) -> NDArray[np.float64]:
     """The highest Jaccard of each text of `left` with any of `right`, which has at least one."""
     sizes = np.diff(right.indptr)
     columns = right.T.tocsr()
-    found = []
+    closest = []
     for start in range(0, left.shape[0], CHUNK):
         rows = left[start : start + CHUNK]
         common = (rows @ columns).toarray().astype(float)
         own = np.diff(rows.indptr)[:, np.newaxis]
-        found.append((common / (own + sizes - common)).max(axis=1))
-    return np.concatenate(found) if found else np.zeros(0)
+        closest.append((common / (own + sizes - common)).max(axis=1))
+    return np.concatenate(closest) if closest else np.zeros(0)

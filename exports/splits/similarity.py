@@ -98,12 +98,12 @@ def _histogram(released: Sequence[_Released], splits: Sequence[str | None]) -> d
     for query, split in zip(released, splits, strict=True):
         if split:
             texts["held out" if split in HELD_OUT else "train"].append(query.text)
-    found = _nearest(texts["held out"], texts["train"])
+    nearest = _nearest(texts["held out"], texts["train"])
     return {
-        "n": len(found),
-        "counts": np.histogram(found, EDGES)[0].tolist(),
-        "mean": round(float(found.mean()), DECIMALS) if len(found) else None,
-        "max": round(float(found.max()), DECIMALS) if len(found) else None,
+        "n": len(nearest),
+        "counts": np.histogram(nearest, EDGES)[0].tolist(),
+        "mean": round(float(nearest.mean()), DECIMALS) if len(nearest) else None,
+        "max": round(float(nearest.max()), DECIMALS) if len(nearest) else None,
     }
 
 

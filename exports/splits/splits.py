@@ -128,12 +128,12 @@ def _check(wanted: Mapping[str, int], labelled: Sequence[SplitQuery], *, eligibl
     complete = sum(query.complete for query in labelled)
     if held <= eligible:
         return
-    found = f"{complete} of {len(labelled)} are complete"
+    fact = f"{complete} of {len(labelled)} are complete"
     if held <= complete:
-        found = f"{eligible} of {len(labelled)} are complete and near no incomplete one"
+        fact = f"{eligible} of {len(labelled)} are complete and near no incomplete one"
     raise SplitError(
         f"dev and test want {held} queries ({wanted['dev']} + {wanted['test']}) all of whose "
-        f"candidates have a label, but only {found}"
+        f"candidates have a label, but only {fact}"
     )
 
 
@@ -194,22 +194,22 @@ def _followers(
 ) -> dict[str, Placement]:
     """The new queries near published ones, save those that follow to train."""
     room = _room(placements, wanted)
-    found: dict[str, Placement] = {}
+    placed: dict[str, Placement] = {}
     for query in labelled:
         splits = sorted(published.get(query.cluster, ()), key=SPLITS.index)
         if query.id in placements or splits in ([], ["train"]):
             continue
         split = splits[0]
         if len(splits) > 1:
-            found[query.id] = Placement(None, f"near queries of {' and '.join(splits)}")
+            placed[query.id] = Placement(None, f"near queries of {' and '.join(splits)}")
         elif not query.complete:
-            found[query.id] = Placement(None, f"near a query of {split}, but not complete")
+            placed[query.id] = Placement(None, f"near a query of {split}, but not complete")
         elif not room[split]:
-            found[query.id] = Placement(None, BEYOND)
+            placed[query.id] = Placement(None, BEYOND)
         else:
             room[split] -= 1
-            found[query.id] = Placement(split)
-    return found
+            placed[query.id] = Placement(split)
+    return placed
 
 
 def _taken(placements: Mapping[str, Placement]) -> Counter[str | None]:

@@ -80,16 +80,16 @@ def _nearest(
         kinds[group.kind].append(group)
     counts = _solve(
         kinds=np.array(list(kinds), dtype=float),
-        there=np.array([len(found) for found in kinds.values()], dtype=float),
+        there=np.array([len(members) for members in kinds.values()], dtype=float),
         rooms=list(rooms.values()),
         share=float(share),
         scale=scale,
     )
     chosen: dict[str, list[Group]] = {split: [] for split in rooms}
-    for kind, found in enumerate(kinds.values()):
+    for kind, members in enumerate(kinds.values()):
         start = 0
         for split, number in zip(rooms, counts[:, kind], strict=True):
-            chosen[split] += found[start : start + number]
+            chosen[split] += members[start : start + number]
             start += number
     return chosen
 
@@ -119,7 +119,7 @@ def _solve(
     chosen = number * splits
     # A query too many or too few outweighs any imbalance.
     cost = np.repeat([0, scale + 1, 1], [chosen, 2 * splits, 2 * splits])
-    found = milp(
+    solution = milp(
         cost,
         integrality=np.repeat([1, 0], [chosen, 4 * splits]),
         bounds=Bounds(0, np.inf),
@@ -130,5 +130,5 @@ def _solve(
         ),
         options={"mip_rel_gap": 0},
     )
-    counts: NDArray[np.int64] = np.rint(found.x[:chosen]).astype(np.int64)
+    counts: NDArray[np.int64] = np.rint(solution.x[:chosen]).astype(np.int64)
     return counts.reshape(splits, number)

@@ -45,13 +45,13 @@ def agreement_figures(counts: VoteCounts) -> dict[str, object]:
         "kappa": (counts.pairs, kappa),
         "alpha": (counts.units, lambda totals: alpha(totals, counts.kinds)),
     }
-    found: dict[str, object] = {}
+    measures: dict[str, object] = {}
     for name, (table, figure) in figures.items():
         one = estimate(table, figure)
-        found[name] = one.value
-        found[f"{name}_interval"] = None if one.low is None else [one.low, one.high]
+        measures[name] = one.value
+        measures[f"{name}_interval"] = None if one.low is None else [one.low, one.high]
     return {
-        **found,
+        **measures,
         "triplets": int(counts.pairs.sum()),
         "votes": sum(votes * n for (votes, _), n in counts.by_kind.items()),
         "replicates": REPLICATES,

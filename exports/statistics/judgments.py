@@ -60,8 +60,8 @@ class Judged:
     def _by_query(self, query: Ints, kind: Ints) -> Ints:
         """Three columns: the query's row, a kind, how many of its triplets are of that kind."""
         kinds = int(kind.max(initial=0)) + 1
-        found, triplets = np.unique(query * kinds + kind, return_counts=True)
-        return np.vstack([self.queries + found // kinds, found % kinds, triplets])
+        keys, triplets = np.unique(query * kinds + kind, return_counts=True)
+        return np.vstack([self.queries + keys // kinds, keys % kinds, triplets])
 
     def _note_unresolved_gold(self, votes: Votes, decided: np.ndarray) -> None:
         for number, query in enumerate(votes.query_ids):

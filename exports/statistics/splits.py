@@ -35,8 +35,8 @@ class Released:
     robust: int = 0
     controls: int = 0
     # By the retrievers that found a candidate: how many there are, and how many are positive.
-    found: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    found_positive: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    retrieved_by: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    positive_by: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     def add(self, split: str, record: QueryRecord) -> None:
         positives = votes = 0
@@ -46,10 +46,10 @@ class Released:
             votes += total
             self.candidates_at[candidate.rank] += 1
             finders = tuple(sorted(candidate.found_by or ()))
-            self.found[finders] += 1
+            self.retrieved_by[finders] += 1
             if candidate.label:
                 self.positives_at[candidate.rank] += 1
-                self.found_positive[finders] += 1
+                self.positive_by[finders] += 1
             source = candidate.label_source or MAJORITY
             self.sources[source] += 1
             # A worker has one vote a triplet: without one of the majority's it still is one.
@@ -80,10 +80,10 @@ class Released:
             {
                 "found_by": list(finders),
                 "candidates": candidates,
-                "positives": self.found_positive[finders],
-                "positive_share": share(self.found_positive[finders], candidates),
+                "positives": self.positive_by[finders],
+                "positive_share": share(self.positive_by[finders], candidates),
             }
-            for finders, candidates in sorted(self.found.items(), key=_alone_first)
+            for finders, candidates in sorted(self.retrieved_by.items(), key=_alone_first)
         ]
 
     def robust_figures(self) -> dict[str, object]:

@@ -95,7 +95,7 @@ def _label_error(campaign: Mapping[str, Any]) -> str:
     )
 
 
-def _retrievers(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def _retrievers(figures: Sequence[Mapping[str, Any]]) -> list[str]:
     """Of a pool, what each retriever brought to it."""
     rows = [
         (
@@ -104,7 +104,7 @@ def _retrievers(found: Sequence[Mapping[str, Any]]) -> list[str]:
             f"{row['positives']:,}",
             _percent(row["positive_share"]),
         )
-        for row in found
+        for row in figures
     ]
     widths = [max(map(len, column)) for column in zip(FOUND_BY, *rows, strict=True)]
     return ["", *(_aligned(row, widths) for row in (FOUND_BY, *rows))] if rows else []

@@ -38,8 +38,8 @@ class Votes:
     table: pa.Table  # the rows themselves
 
     def candidate(self, triplet: int) -> str:
-        found: str = self.table.column("candidate_id")[int(self.start[triplet])].as_py()
-        return found
+        candidate: str = self.table.column("candidate_id")[int(self.start[triplet])].as_py()
+        return candidate
 
     def triplets_of(self, query: int) -> range:
         first, last = np.searchsorted(self.query, [query, query + 1])
@@ -96,8 +96,8 @@ def _votes(table: pa.Table, names: dict[str, int]) -> Votes:
 
 
 def numbers(table: pa.Table, column: str) -> Ints:
-    found: Ints = _array(table, column).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    values: Ints = _array(table, column).to_numpy(zero_copy_only=False).astype(np.int64)
+    return values
 
 
 def _array(table: pa.Table, column: str) -> Any:
@@ -115,5 +115,5 @@ def _changes(table: pa.Table, column: str) -> NDArray[np.bool_]:
 def _numbered(workers: Any, names: dict[str, int]) -> Ints:
     encoded = workers.dictionary_encode()
     known = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
-    found: Ints = np.array(known, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return found
+    numbers: Ints = np.array(known, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return numbers

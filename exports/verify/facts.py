@@ -38,8 +38,8 @@ class Facts:
     @property
     def retrievers(self) -> Sequence[str]:
         """Those that pooled the candidates; none where the dense one alone found them."""
-        found: Sequence[str] = self.campaign["queries"].get("retrievers", ())
-        return found
+        names: Sequence[str] = self.campaign["queries"].get("retrievers", ())
+        return names
 
     @property
     def sourced(self) -> bool:
@@ -152,10 +152,10 @@ def check_counts(facts: Facts, figures: Mapping[str, Any], findings: Findings) -
     """What the campaign says of itself against what its files say."""
     stated = {**facts.campaign["triplets"], "queries": facts.campaign["queries"]["total"]}
     for name in (*COUNTED, "queries"):
-        found = figures["campaign"][name]
-        if stated[name] != found:
+        counted = figures["campaign"][name]
+        if stated[name] != counted:
             findings.differ(
-                CAMPAIGN, f"{CAMPAIGN}: {name} {stated[name]}, by the other files {found}"
+                CAMPAIGN, f"{CAMPAIGN}: {name} {stated[name]}, by the other files {counted}"
             )
     excluded = facts.campaign["excluded_workers"]
     if len(set(excluded)) < len(excluded):

@@ -67,11 +67,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{path} cannot be read ({error}): unpack or download the release again."
         ) from error
-    found = next(faults(value, SCHEMA), None)
-    if found is None and value["format"] != FORMAT:
-        found = f"format must be {FORMAT}, not {quote(value['format'])}"
-    if found:
-        raise UserError(f"{path} is no manifest of a release that this software knows: {found}.")
+    fault = next(faults(value, SCHEMA), None)
+    if fault is None and value["format"] != FORMAT:
+        fault = f"format must be {FORMAT}, not {quote(value['format'])}"
+    if fault:
+        raise UserError(f"{path} is no manifest of a release that this software knows: {fault}.")
     return dict(value)
 
 
@@ -105,20 +105,20 @@ def _top(path: str) -> str:
 def _hidden(there: set[str], manifest: Mapping[str, Any], findings: Findings) -> set[str]:
     """What people who keep a copy put at its top: a hub's .gitattributes, the folder of a clone."""
     named = {_top(path) for path in manifest["files"]}
-    found = {_top(path) for path in there if path.startswith(".")} - named
-    if found:
-        names = ", ".join(quote(name)[1:-1] for name in sorted(found))
+    hidden = {_top(path) for path in there if path.startswith(".")} - named
+    if hidden:
+        names = ", ".join(quote(name)[1:-1] for name in sorted(hidden))
         findings.unchecked.append(f"{names}: not of the release, and not looked at.")
-    return found
+    return hidden
 
 
 def _entries(folder: Path, root: Path) -> Iterator[tuple[str, str]]:
     """Path and kind of everything in the folder; links are not followed."""
     with os.scandir(folder) as entries:
-        found = list(entries)
-        if not found and folder != root:
+        there = list(entries)
+        if not there and folder != root:
             yield folder.relative_to(root).as_posix(), EMPTY
-        for entry in found:
+        for entry in there:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
                 yield from _entries(path, root)
@@ -144,12 +144,12 @@ def _check_file(
     elif path not in there:
         findings.differ("missing", f"{name}: missing")
     elif there[path] == "file":
-        found = checksum(folder / path)
+        digest = checksum(folder / path)
         for what in ("bytes", "sha256"):
-            if found[what] != entry[what]:
+            if digest[what] != entry[what]:
                 findings.differ(
                     "not the file of the manifest",
-                    f"{name}: {what} {found[what]}, in {MANIFEST} {quote(entry[what])}",
+                    f"{name}: {what} {digest[what]}, in {MANIFEST} {quote(entry[what])}",
                 )
                 return
 

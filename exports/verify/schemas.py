@@ -182,10 +182,10 @@ def read_object(path: Path, schema: Any, findings: Findings) -> dict[str, Any] |
     except orjson.JSONDecodeError as error:
         findings.damage(path.name, f"{path.name}: no JSON ({error})")
         return None
-    found = list(faults(value, schema))
-    for fault in found:
+    wrong = list(faults(value, schema))
+    for fault in wrong:
         findings.damage(path.name, f"{path.name}: {fault}")
-    return None if found else value
+    return None if wrong else value
 
 
 def read_lines(path: Path, schema: Any, findings: Findings) -> Iterator[tuple[int, bytes, Any]]:
@@ -201,8 +201,8 @@ def read_lines(path: Path, schema: Any, findings: Findings) -> Iterator[tuple[in
             except orjson.JSONDecodeError as error:
                 findings.damage(path.name, f"{where}: no JSON ({error})")
                 continue
-            found = list(faults(value, schema))
-            for fault in found:
+            wrong = list(faults(value, schema))
+            for fault in wrong:
                 findings.damage(path.name, f"{where}: {fault}")
-            if not found:
+            if not wrong:
                 yield number, text, value

@@ -26,8 +26,8 @@ def campaign_page(
     request: HttpRequest, campaign: Campaign, form: BuildForm, *, status: int = 200
 ) -> HttpResponse:
     build = _latest_build(campaign)
-    found = listed(Release.objects.filter(campaign=campaign).order_by("-number"))
-    shown = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    releases = listed(Release.objects.filter(campaign=campaign).order_by("-number"))
+    shown = Paginator(releases, PAGE_SIZE).get_page(request.GET.get("page"))
     content = {
         "releases": shown,
         "rows": [(release, changes_in_words(release.changes)) for release in shown],

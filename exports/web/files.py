@@ -52,14 +52,14 @@ def release_file(request: HttpRequest, token: str, filename: str) -> HttpRespons
 @require_safe
 @campaign_releases_page
 def plot(request: HttpRequest, campaign: Campaign, number: int, plot: str) -> HttpResponseBase:
-    found = get_object_or_404(
+    release = get_object_or_404(
         ReleaseFile.objects.select_related("release"),
         release__campaign=campaign,
         release__number=number,
         path=f"plots/{plot}.svg",
     )
     try:
-        file = open_file(found)
+        file = open_file(release)
     except UserError:
         return refuse(request, 500, "The plot is missing", GONE)
     response = FileResponse(file, content_type="image/svg+xml")

@@ -50,8 +50,8 @@ def _sources(sources: Any) -> Table | None:
     return Table("sources", "Sources", ("Licence", "Question/answer pairs"), rows)
 
 
-def _wordings(release: Release, found: Any) -> Iterator[Wording]:
-    for one in found or []:
+def _wordings(release: Release, stated: Any) -> Iterator[Wording]:
+    for one in stated or []:
         text = read_text(release, str(at(one, "file")))
         if text is not None:
             yield Wording(one["version"], render_markdown(text))

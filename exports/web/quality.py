@@ -14,8 +14,8 @@ def quality_table(stats: object) -> Table:
     return Table("quality", "Agreement and label error", HEADINGS, rows)
 
 
-def _agreement(found: object) -> Iterator[Row]:
-    if not isinstance(found, Mapping):
+def _agreement(figures: object) -> Iterator[Row]:
+    if not isinstance(figures, Mapping):
         return
     for key, name, says in (
         ("agreement", "First two votes agree", "of the triplets with two valid votes"),
@@ -23,8 +23,8 @@ def _agreement(found: object) -> Iterator[Row]:
         ("alpha", "Krippendorff's alpha", "of all valid votes, corrected for chance"),
     ):
         is_share = key == "agreement"
-        value = share(found.get(key)) if is_share else decimal(found.get(key), 3)
-        yield _row(name, value, interval(found.get(f"{key}_interval"), shares=is_share), says)
+        value = share(figures.get(key)) if is_share else decimal(figures.get(key), 3)
+        yield _row(name, value, interval(figures.get(f"{key}_interval"), shares=is_share), says)
 
 
 def _label_error(campaign: object) -> Iterator[Row]:

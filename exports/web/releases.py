@@ -17,6 +17,6 @@ PAGE_SIZE = 50
 @releases_page
 def releases(request: HttpRequest) -> HttpResponse:
     mine = Release.objects.filter(campaign__in=campaigns_where(request.user, DOWNLOAD))
-    found = listed(mine.order_by("-created_at", "-pk"))
-    shown = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    rows = listed(mine.order_by("-created_at", "-pk"))
+    shown = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return page(request, "exports/releases.html", {"releases": shown}, title="Releases")

@@ -111,7 +111,7 @@ class OpenSystems:
             self._searchers[system.index.pk] = searcher
         if system.selector is None:
             return Answerer(searcher, retrievers=system.retrievers)
-        chosen, selector = self._selector(system.selector)
+        model, selector = self._selector(system.selector)
         if system.name == ANSWER and "A" in selector.form:
             raise UserError(
                 f"The selector {system.selector} is of the form {selector.form} and reads the "
@@ -120,8 +120,8 @@ class OpenSystems:
         return Answerer(
             searcher,
             selector,
-            name=chosen.name,
-            threshold=chosen.threshold,
+            name=model.name,
+            threshold=model.threshold,
             retrievers=system.retrievers,
         )
 
@@ -146,6 +146,6 @@ class OpenSystems:
 
     def _selector(self, named: str) -> tuple[NamedSelector, Selector]:
         if named not in self._selectors:
-            chosen = find_selector(named)
-            self._selectors[named] = chosen, load_selector(chosen.folder, self._device)
+            model = find_selector(named)
+            self._selectors[named] = model, load_selector(model.folder, self._device)
         return self._selectors[named]

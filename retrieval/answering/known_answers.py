@@ -27,13 +27,13 @@ def read_known(path: Path, progress: Progress = no_progress) -> list[KnownQuesti
     change the figures. `progress` counts bytes.
     """
     check_is_file(path)
-    found = []
+    known = []
     for row in not_empty(path, json_rows(path, progress)):
         try:
-            found.append(_known(row))
+            known.append(_known(row))
         except RowFault as fault:
             raise UserError(f"Line {row.line} of {path}: {fault}.") from fault
-    return found
+    return known
 
 
 def in_the_database(questions: list[KnownQuestion]) -> int:

@@ -33,21 +33,21 @@ def outcomes(
     progress: Progress = no_progress,
 ) -> list[Outcome]:
     """`progress` counts questions."""
-    found = []
+    scored = []
     for question in questions:
         answered = answerer.answer(question.text, k)
         best = answered.best
         right = best is not None and is_right(best.pair.answer, question.answers)
-        found.append(Outcome(right, answered=not answered.abstained))
+        scored.append(Outcome(right, answered=not answered.abstained))
         progress(1)
-    return found
+    return scored
 
 
 def rows(
-    systems: Sequence[System], found: Mapping[str, Sequence[Outcome]]
+    systems: Sequence[System], scored: Mapping[str, Sequence[Outcome]]
 ) -> list[dict[str, object]]:
     """One for each system; `found`: by its name, over the same questions in the same order."""
-    first = _column(found[systems[0].name])
+    first = _column(scored[systems[0].name])
     return [
         {
             "system": system.name,
@@ -55,20 +55,20 @@ def rows(
             "index": system.index.path,
             "retrievers": list(system.retrievers),
             "selector": system.selector,
-            **_figures(found[system.name]),
-            "difference": _difference(_column(found[system.name]), first) if number else None,
+            **_figures(scored[system.name]),
+            "difference": _difference(_column(scored[system.name]), first) if number else None,
             "paper": PAPER[system.name]._asdict(),
         }
         for number, system in enumerate(systems)
     ]
 
 
-def _figures(found: Sequence[Outcome]) -> dict[str, object]:
-    answered = [one for one in found if one.answered]
+def _figures(scored: Sequence[Outcome]) -> dict[str, object]:
+    answered = [one for one in scored if one.answered]
     right = sum(one.right for one in answered)
     return {
-        "accuracy": _estimate(_column(found)),
-        "answered": round(len(answered) / len(found), DECIMALS),
+        "accuracy": _estimate(_column(scored)),
+        "answered": round(len(answered) / len(scored), DECIMALS),
         "right_of_answered": round(right / len(answered), DECIMALS) if answered else None,
     }
 
@@ -85,5 +85,5 @@ def _estimate(column: Values) -> dict[str, float]:
     return {name: round(float(number), DECIMALS) for name, number in ends.items()}
 
 
-def _column(found: Sequence[Outcome]) -> Values:
-    return np.array([[float(one.right)] for one in found])
+def _column(scored: Sequence[Outcome]) -> Values:
+    return np.array([[float(one.right)] for one in scored])

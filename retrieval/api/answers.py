@@ -100,7 +100,7 @@ class Answers(APIView):
     def post(self, request: Request) -> Response:
         asked = body(request, QuestionSent)
         corpus = corpus_named(asked["corpus"])
-        found, lacking = answered(asked["question"], asked["k"], corpus, fresh=asked["fresh"])
+        answer, lacking = answered(asked["question"], asked["k"], corpus, fresh=asked["fresh"])
         names = AnsweredQuestion().fields.keys() - {"pairs_not_indexed"}
-        details = {name: getattr(found, name) for name in names} | {"pairs_not_indexed": lacking}
+        details = {name: getattr(answer, name) for name in names} | {"pairs_not_indexed": lacking}
         return Response(AnsweredQuestion(details).data)

@@ -65,8 +65,8 @@ class Pairs(APIView):
         example=ROW,
     )
     def get(self, request: Request) -> Response:
-        found = QaPair.objects.filter(source=query(request, OfSource)["source"])
-        return page(self, found, PairRow, pages=BySourceId)
+        pairs = QaPair.objects.filter(source=query(request, OfSource)["source"])
+        return page(self, pairs, PairRow, pages=BySourceId)
 
 
 class Pair(APIView):

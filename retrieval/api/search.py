@@ -82,6 +82,6 @@ class Search(APIView):
     def post(self, request: Request) -> Response:
         sent = body(request, SearchSent)
         corpus = corpus_named(sent["corpus"])
-        found = find(sent["question"], RETRIEVERS[sent["by"]], corpus, fresh=sent["fresh"])
-        kept = replace(found, results=found.results[: sent["most"]])
+        hits = find(sent["question"], RETRIEVERS[sent["by"]], corpus, fresh=sent["fresh"])
+        kept = replace(hits, results=hits.results[: sent["most"]])
         return Response(SearchAnswer(kept).data)

@@ -137,10 +137,10 @@ class Source(APIView):
     )
     def get(self, request: Request, source: str) -> Response:
         figures = newest_figures()
-        found = [one for one in figures.sources if one.source == source] if figures else []
-        if not found:
+        named = [one for one in figures.sources if one.source == source] if figures else []
+        if not named:
             raise Http404
-        return Response(SourceRow(found[0]).data)
+        return Response(SourceRow(named[0]).data)
 
 
 class Indexes(APIView):

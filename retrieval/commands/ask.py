@@ -81,11 +81,11 @@ def ask(
         retrievers=retrievers.split(","),
     )
     with progress(len(questions), "Answering", " questions") as bar:
-        found = []
+        answers = []
         for each in questions:
-            found.append(_result(answerer.answer(each, k)))
+            answers.append(_result(answerer.answer(each, k)))
             bar.update()
-    return {"answered": found, "pairs_not_indexed": searcher.pairs_not_indexed()}
+    return {"answered": answers, "pairs_not_indexed": searcher.pairs_not_indexed()}
 
 
 def _result(answered: Answered) -> dict[str, object]:

@@ -254,8 +254,8 @@ def _verified(result: Result) -> Rendered:
 
 def _damage(result: Result) -> str | None:
     number = len(result["damaged"])
-    found = "1 file is" if number == 1 else f"{number:,} files are"
-    return f"{found} damaged." if number else None
+    files = "1 file is" if number == 1 else f"{number:,} files are"
+    return f"{files} damaged." if number else None
 
 
 @app.verb("verify", render=_verified, fault=_damage)

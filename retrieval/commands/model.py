@@ -73,7 +73,7 @@ def train(
             bar.total = bar.n + steps if steps else None
             bar.refresh()
 
-        found = train_model(
+        trained = train_model(
             wanted,
             release=release,
             name=name,
@@ -83,8 +83,8 @@ def train(
             step=bar.update,
         )
     if register:
-        found["registered"] = register_and_record(settings.MODELS_DIR / name)
-    return found
+        trained["registered"] = register_and_record(settings.MODELS_DIR / name)
+    return trained
 
 
 def _head(result: dict[str, Any]) -> str:
@@ -196,15 +196,15 @@ def verify_models(
 ) -> Result:
     """Read every file of the models again. Exit status 2 if any has changed."""
     models = [model_named(name)] if name else ModelReports().models
-    found = []
+    verified = []
     with progress(len(models), "Reading", " models") as bar:
         for model in models:
             try:
                 verify(model)
             except UserError as error:
-                found.append(str(error))
+                verified.append(str(error))
             bar.update()
-    return {"models": len(models), "damaged": found}
+    return {"models": len(models), "damaged": verified}
 
 
 @app.verb("card", render=lambda result: result["card"].rstrip())

@@ -95,7 +95,7 @@ def evaluate(
     opened = OpenSystems(device)
     answerers = {system.name: opened.answerer(system) for system in systems}
     with progress(len(questions) * len(systems), "Answering", " questions") as bar:
-        found = {
+        figures = {
             name: outcomes(answerer, questions, k, bar.update)
             for name, answerer in answerers.items()
         }
@@ -107,7 +107,7 @@ def evaluate(
         "pairs_not_indexed": opened.pairs_not_indexed(),
         "right": PROXY,
         "level": LEVEL,
-        "systems": rows(systems, found),
+        "systems": rows(systems, figures),
         "paper": PAPER_SOURCE,
     }
 

@@ -33,10 +33,10 @@ def corpora() -> list[CorpusRow]:
 def _every_source() -> list[str]:
     """One look into the sources' index for each: the pairs are too many to read."""
     sources = QaPair.objects.order_by("source").values_list("source", flat=True)
-    found: list[str] = []
-    while last := sources.filter(source__gt=found[-1] if found else "").first():
-        found.append(last)
-    return found
+    every: list[str] = []
+    while last := sources.filter(source__gt=every[-1] if every else "").first():
+        every.append(last)
+    return every
 
 
 def _indexed(corpus: Corpus | None) -> int | None:

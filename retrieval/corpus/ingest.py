@@ -122,8 +122,8 @@ def _known(pairs: Sequence[tuple[Row, Pair]], source: str) -> tuple[int, int]:
     """How many of them are in the database and withdrawn; and how many are of another source."""
     known = QaPair.objects.filter(pair_key__in=[pair.pair_key for _, pair in pairs])
     others = Count("pk", filter=~Q(source=source))
-    found = known.aggregate(withdrawn=Count("withdrawn_at"), others=others)
-    return found["withdrawn"], found["others"]
+    counts = known.aggregate(withdrawn=Count("withdrawn_at"), others=others)
+    return counts["withdrawn"], counts["others"]
 
 
 def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> int:

@@ -60,8 +60,8 @@ def pairs_named(names: Sequence[str]) -> list[QuerySet[QaPair]]:
     _require(NAME.fullmatch, names)
     parts = []
     for pairs, wanted in _lookups(names):
-        found = dict(pairs.values_list("pair_key", "pk"))
-        _require((found.keys() | {str(pk) for pk in found.values()}).__contains__, wanted)
+        ids = dict(pairs.values_list("pair_key", "pk"))
+        _require((ids.keys() | {str(pk) for pk in ids.values()}).__contains__, wanted)
         parts.append(pairs)
     return parts
 

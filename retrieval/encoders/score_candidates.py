@@ -52,8 +52,8 @@ def score_with_selector(
             )
         )
         for record in some:
-            found = [next(scores) for _ in record.candidates]
-            yield _checked(record, found, selector.name)
+            of_query = [next(scores) for _ in record.candidates]
+            yield _checked(record, of_query, selector.name)
         progress(len(some))
 
 

@@ -76,8 +76,8 @@ def token_batches(model: SentenceTransformer, inputs: Inputs, budget: int) -> It
 def tokenised(model: SentenceTransformer, inputs: Inputs) -> Tokens:
     # The prompt that `encode` would put in front; most models have none.
     prompt = model.prompts.get(model.default_prompt_name or "") or None
-    found = model.preprocess(list(inputs), prompt=prompt, processing_kwargs=UNPADDED)
-    lists = {name: column for name, column in found.items() if isinstance(column, list)}
+    tokens = model.preprocess(list(inputs), prompt=prompt, processing_kwargs=UNPADDED)
+    lists = {name: column for name, column in tokens.items() if isinstance(column, list)}
     lengths = [len(ids) for ids in lists["input_ids"]]
     padding = {
         "input_ids": model.tokenizer.pad_token_id,
@@ -91,7 +91,7 @@ def tokenised(model: SentenceTransformer, inputs: Inputs) -> Tokens:
         },
         fill={name: padding.get(name) or 0 for name in lists},
         padded_left=model.tokenizer.padding_side == "left",
-        same_for_all={name: value for name, value in found.items() if name not in lists},
+        same_for_all={name: value for name, value in tokens.items() if name not in lists},
     )
 
 

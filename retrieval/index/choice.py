@@ -176,8 +176,8 @@ def free_memory(root: Path = Path("/")) -> int:
 
 def _free_on_machine(root: Path) -> int:
     path = root / "proc/meminfo"
-    if path.is_file() and (found := re.search(r"MemAvailable:\s+(\d+) kB", path.read_text())):
-        return int(found[1]) * 1024
+    if path.is_file() and (match := re.search(r"MemAvailable:\s+(\d+) kB", path.read_text())):
+        return int(match[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # not on Linux
 
 
@@ -204,6 +204,6 @@ def _free_in(folder: Path, limit: str, usage: str, cached: str) -> Iterator[int]
     most = (folder / limit).read_text().strip()
     if most == "max":
         return
-    found = re.search(rf"^{cached} (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
-    taken = int((folder / usage).read_text()) - int(found[1] if found else 0)
+    match = re.search(rf"^{cached} (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
+    taken = int((folder / usage).read_text()) - int(match[1] if match else 0)
     yield max(0, int(most) - taken)

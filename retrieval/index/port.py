@@ -37,7 +37,7 @@ def rounding_error(dimension: int) -> float:
 class VectorIndex(Protocol):
     kind: ClassVar[str]
     # True: no allowed row that `search` leaves out scores higher than the last one found, up to
-    # `Found.margin`; and where it finds fewer than asked for, there are no more.
+    # `Neighbours.margin`; and where it finds fewer than asked for, there are no more.
     exact: ClassVar[bool]
 
     @property

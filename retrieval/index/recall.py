@@ -66,8 +66,8 @@ def recall_per_query(
 ) -> NDArray[np.float64]:
     """Of each query's exact nearest `at`. Any row that scores as the last of them stands for it."""
     width = min(len(store), 2 * (at + 1) + 10)  # as a search asks for
-    found = index.search(queries, width, excluded).positions
-    scores = _without_own(found, rescored(store, queries, found), own)
+    positions = index.search(queries, width, excluded).positions
+    scores = _without_own(positions, rescored(store, queries, positions), own)
     hits: NDArray[np.int64] = np.count_nonzero(scores >= last[:, None], axis=1)
     return np.minimum(hits, at) / at
 

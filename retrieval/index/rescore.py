@@ -62,17 +62,17 @@ def _ranked(
     index: VectorIndex, store: VectorStore, queries: Vectors, k: int, width: int, excluded: Mask
 ) -> tuple[Positions, Scores, Mask]:
     """The k best of those found, and whether they are the k best of all."""
-    found = index.search(queries, width, excluded)
-    scores = rescored(store, queries, found.positions)
-    keys = store.keys[np.maximum(found.positions, 0)]
+    near = index.search(queries, width, excluded)
+    scores = rescored(store, queries, near.positions)
+    keys = store.keys[np.maximum(near.positions, 0)]
     best = np.lexsort((keys, -scores), axis=1)[:, :k]
     each = np.arange(len(queries))[:, None]
-    positions, scores = found.positions[each, best], scores[each, best]
+    positions, scores = near.positions[each, best], scores[each, best]
     if not index.exact:
         return positions, scores, positions[:, -1] >= 0
     # A row that was not found scores at most as much, and so much counts as equal.
-    bound = found.scores[:, -1] + found.margin + 10.0**-DECIMALS
-    all_found = (found.positions[:, -1] < 0) | (width == len(store))
+    bound = near.scores[:, -1] + near.margin + 10.0**-DECIMALS
+    all_found = (near.positions[:, -1] < 0) | (width == len(store))
     return positions, scores, all_found | (scores[:, -1] > np.maximum(bound, -1.0))
 
 

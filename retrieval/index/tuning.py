@@ -40,8 +40,8 @@ def tune(
     last = cutoffs(store, queries, own, excluded, at)
     for value in values:
         take(value)
-        found = recall_per_query(index, store, queries, own, excluded, last, at).mean()
-        if found >= wanted + HEADROOM * (1 - wanted):
+        recall = recall_per_query(index, store, queries, own, excluded, last, at).mean()
+        if recall >= wanted + HEADROOM * (1 - wanted):
             break
     return value
 

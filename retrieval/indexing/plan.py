@@ -112,10 +112,10 @@ def precision_of(request: BuildRequest, keys: PairKeys) -> tuple[str, str]:
         if chosen.items() <= index.manifest["asked"].items():
             return index.manifest["store"]["precision"], "as the vectors before"
     texts = texts_of(unpacked(sampled(keys, PRECISION_SAMPLE)))
-    found = choose_precision(
+    precision = choose_precision(
         request.model, request.device, request.options.precision, texts, request.form
     )
-    return found.name, found.reason
+    return precision.name, precision.reason
 
 
 def _before(request: BuildRequest) -> Iterator[IndexVersion]:

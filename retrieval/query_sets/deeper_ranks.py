@@ -58,8 +58,8 @@ def retrieve_deeper(
     vectors = encoder.encode_questions([query.text for query in drawn])
     asked = open_retrievers(version, index, studied.retrievers)
     known = _known(drawn, index)
-    found = find(drawn, vectors, asked, to - k, excluded, known=known, progress=progress)
-    return Deeper(studied, k + 1, to, seed, found)
+    deeper = find(drawn, vectors, asked, to - k, excluded, known=known, progress=progress)
+    return Deeper(studied, k + 1, to, seed, deeper)
 
 
 def store_deeper(name: str, deeper: Deeper) -> QuerySet:

@@ -237,8 +237,8 @@ def _stored_pairs(queries: Sequence[LabelledQuery]) -> dict[str, int]:
 
 
 def _primary_keys(keys: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    pk_of: dict[str, int] = {}
     for start in range(0, len(keys), LOOKUP):
         rows = QaPair.objects.filter(pair_key__in=keys[start : start + LOOKUP])
-        found.update(rows.values_list("pair_key", "pk"))
-    return found
+        pk_of.update(rows.values_list("pair_key", "pk"))
+    return pk_of

@@ -40,7 +40,7 @@ def draw_candidates(query_set: QuerySet, count: int, seed: int) -> list[Candidat
 
 def _at(places: dict[int, list[int]]) -> list[Candidate]:
     """Query -> which of its candidates, counted by rank from 0."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     queries = list(places)
     for start in range(0, len(queries), QUERIES):
         ranked: dict[int, list[Candidate]] = {}
@@ -48,8 +48,8 @@ def _at(places: dict[int, list[int]]) -> list[Candidate]:
         rows = Candidate.objects.filter(query__in=some)
         for row in rows.select_related("query").order_by("rank"):
             ranked.setdefault(row.query_id, []).append(row)
-        found += [ranked[query][place] for query in some for place in places[query]]
-    return found
+        candidates += [ranked[query][place] for query in some for place in places[query]]
+    return candidates
 
 
 @transaction.atomic

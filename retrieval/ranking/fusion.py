@@ -32,12 +32,12 @@ def fused(ranked: Mapping[str, Sequence[K]], k: int) -> list[Fused[K]]:
 
     Fewer where the lists hold fewer keys; a key is in a list once.
     """
-    found: dict[K, dict[str, int]] = {}
+    ranks: dict[K, dict[str, int]] = {}
     for retriever, keys in ranked.items():
         for rank, key in enumerate(keys, start=1):
-            found.setdefault(key, {})[retriever] = rank
-    order = sorted(found, key=lambda key: (-fused_score(found[key].values()), key))
-    return [Fused(key, found[key]) for key in order[:k]]
+            ranks.setdefault(key, {})[retriever] = rank
+    order = sorted(ranks, key=lambda key: (-fused_score(ranks[key].values()), key))
+    return [Fused(key, ranks[key]) for key in order[:k]]
 
 
 def fused_score(ranks: Iterable[int]) -> float:

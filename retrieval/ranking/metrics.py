@@ -55,18 +55,18 @@ def values(rankings: Sequence[Ranking]) -> Values:
     judgments = {str(row): _judgments(ranking) for row, ranking in enumerate(rankings)}
     run = {str(row): _run(ranking) for row, ranking in enumerate(rankings)}
     columns = {measure: column for column, measure in enumerate(METRICS.values())}
-    found = np.zeros((len(rankings), len(columns)))
+    figures = np.zeros((len(rankings), len(columns)))
     for one in ir_measures.iter_calc(list(columns), judgments, run):
-        found[int(one.query_id), columns[one.measure]] = one.value
-    return found
+        figures[int(one.query_id), columns[one.measure]] = one.value
+    return figures
 
 
-def hits(found: Values, deepest: int) -> Values:
+def hits(figures: Values, deepest: int) -> Values:
     """Hit@1 to Hit@`deepest` of each query, a column for each k, out of what `values` gives.
 
     The first positive is at k or above it just where the reciprocal rank is 1/k or more.
     """
-    reciprocal = found[:, list(METRICS).index("MRR"), None]
+    reciprocal = figures[:, list(METRICS).index("MRR"), None]
     hit = reciprocal * np.arange(1, deepest + 1) >= 1 - ROUNDING
     return hit.astype(np.float64)
 

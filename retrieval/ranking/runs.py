@@ -33,8 +33,8 @@ def ranked(scores: Iterable[tuple[str, float]], labels: Mapping[str, int]) -> Ra
     """One query's, by the labels of its candidates; one that nobody judged counts as wrong."""
     rows = list(scores)
     order = in_order([score for _, score in rows], [candidate for candidate, _ in rows])
-    found = bytes(labels.get(candidate, 0) for candidate, _ in order)
-    return Ranking(found, positives=sum(labels.values()), judged=len(labels))
+    grades = bytes(labels.get(candidate, 0) for candidate, _ in order)
+    return Ranking(grades, positives=sum(labels.values()), judged=len(labels))
 
 
 def require_new(path: Path) -> None:

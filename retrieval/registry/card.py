@@ -44,9 +44,9 @@ def figure_names(training: Training) -> list[str]:
 
 def over_seeds(training: Training, split: str, name: str) -> str:
     """Mean and standard deviation, in percent."""
-    found = [_of(one, split).get(name) for one in training.seeds]
-    values = [value for value in found if value is not None]
-    if len(values) < len(found):
+    figures = [_of(one, split).get(name) for one in training.seeds]
+    values = [value for value in figures if value is not None]
+    if len(values) < len(figures):
         return NONE
     spread = f" ± {stdev(values) * 100:.1f}" if len(values) > 1 else ""
     return f"{mean(values) * 100:.1f}{spread}"

@@ -227,13 +227,13 @@ def _over(improvement: Improvement, metric: str) -> str:
 
 def _gains(former: str, training: Training, before: Figures) -> Improvement:
     after: Mapping[str, float | None] = training.best.test
-    found = []
+    gains = []
     for name in figure_names(training):
         value, earlier = after[name], before.get(name)
         if value is not None and earlier is not None:
-            found.append(Gain(name, earlier, value))
-    note = "" if found else f"{training.name} and {former} have no metric in common."
-    return Improvement(former, tuple(found), note)
+            gains.append(Gain(name, earlier, value))
+    note = "" if gains else f"{training.name} and {former} have no metric in common."
+    return Improvement(former, tuple(gains), note)
 
 
 def _is_named(base: str, encoder: str) -> bool:

@@ -25,12 +25,12 @@ def require_own_name(name: str, base: str) -> None:
         )
     meant = {one: f"the base of the model {tuned}" for tuned, one in bases.items()}
     meant |= {settings.ENCODER_MODEL: f"the site's encoder, {settings.ENCODER_MODEL}"}
-    found = next((what for one, what in meant.items() if _folded(one) == _folded(name)), None)
-    if found is None and bundled_folder(name):
-        found = "that of an installed package"
-    if found:
+    taken = next((what for one, what in meant.items() if _folded(one) == _folded(name)), None)
+    if taken is None and bundled_folder(name):
+        taken = "that of an installed package"
+    if taken:
         raise UserError(
-            f"The name {name} means another model already, {found}: choose another name with "
+            f"The name {name} means another model already, {taken}: choose another name with "
             "`quorum model train --name`."
         )
 

@@ -33,9 +33,9 @@ def register(
     _require_its_place(folder, training)
     require_own_name(training.name, training.base)
     model = folder / training.best.model
-    if (found := digest_of_folder(model)) != training.best.sha256:
+    if (digest := digest_of_folder(model)) != training.best.sha256:
         raise UserError(
-            f"{model} is not the model that was trained: its sha256 is {found}, and {FILE} says "
+            f"{model} is not the model that was trained: its sha256 is {digest}, and {FILE} says "
             f"{training.best.sha256}; train it again by `quorum model train`, under another name."
         )
     # Before the transaction: it may load the model, which takes seconds.
@@ -77,13 +77,13 @@ def digest_of_folder(folder: Path, *, with_links: bool = False) -> str:
 def verify(model: TrainedModel) -> None:
     """UserError where a file of it has changed or is missing."""
     try:
-        found = digest_of_folder(model.path)
+        digest = digest_of_folder(model.path)
     except UserError as error:
         raise UserError(f"The model {model.name} is incomplete: {error}") from error
-    if found != model.sha256:
+    if digest != model.sha256:
         raise UserError(
             f"The model {model.name} has changed since it was registered: the sha256 of "
-            f"{model.path} was {model.sha256} and is {found}; restore its files from a copy."
+            f"{model.path} was {model.sha256} and is {digest}; restore its files from a copy."
         )
 
 

@@ -173,8 +173,8 @@ def _seed(values: Values) -> Seed:
 def _queries(values: Values) -> Mapping[str, int]:
     if values.get("queries") is None:
         return {}
-    found = _record(values, "queries")
-    return {split: _whole(found, split) for split in ("dev", "test")}
+    queries = _record(values, "queries")
+    return {split: _whole(queries, split) for split in ("dev", "test")}
 
 
 def _before(values: Values) -> Mapping[str, Figures] | None:
@@ -204,57 +204,57 @@ def _figures(values: Values, name: str) -> Figures:
     """None of a split without queries."""
     if values.get(name) is None:
         return {}
-    found = _record(values, name)
-    return {one: None if found[one] is None else _number(found, one, most=1) for one in found}
+    figures = _record(values, name)
+    return {one: None if figures[one] is None else _number(figures, one, most=1) for one in figures}
 
 
 def _record(values: Values, name: str) -> dict[str, Any]:
-    found = values.get(name)
-    return found if isinstance(found, dict) else _refused(name, found, "an object")
+    value = values.get(name)
+    return value if isinstance(value, dict) else _refused(name, value, "an object")
 
 
 def _rows(values: Values, name: str) -> list[dict[str, Any]]:
-    found = values.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        _refused(name, found, "a list of objects")
-    return found
+    value = values.get(name)
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        _refused(name, value, "a list of objects")
+    return value
 
 
 def _text(values: Values, name: str, longest: int) -> str:
-    found = values.get(name)
-    if not isinstance(found, str) or not 0 < len(found) <= longest:
-        _refused(name, found, f"a text of at most {longest} characters")
-    return found
+    value = values.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= longest:
+        _refused(name, value, f"a text of at most {longest} characters")
+    return value
 
 
 def _like(values: Values, name: str, form: re.Pattern[str]) -> str:
-    found = values.get(name)
-    if not isinstance(found, str) or not form.fullmatch(found):
-        _refused(name, found, f"of the form {form.pattern}")
-    return found
+    value = values.get(name)
+    if not isinstance(value, str) or not form.fullmatch(value):
+        _refused(name, value, f"of the form {form.pattern}")
+    return value
 
 
 def _one_of(values: Values, name: str, known: tuple[str, ...]) -> str:
-    found = values.get(name)
-    if not isinstance(found, str) or found not in known:
-        _refused(name, found, f"one of {', '.join(known)}")
-    return found
+    value = values.get(name)
+    if not isinstance(value, str) or value not in known:
+        _refused(name, value, f"one of {', '.join(known)}")
+    return value
 
 
 def _whole(values: Values, name: str) -> int:
-    found = values.get(name)
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        _refused(name, found, "a whole number from 0 on")
-    return found
+    value = values.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        _refused(name, value, "a whole number from 0 on")
+    return value
 
 
 def _number(values: Values, name: str, most: float = LARGEST_NUMBER) -> float:
-    found = values.get(name)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= most:
-        _refused(name, found, "a number from 0 " + ("to 1" if most == 1 else "on"))
-    return float(found)
+    value = values.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        _refused(name, value, "a number from 0 " + ("to 1" if most == 1 else "on"))
+    return float(value)
 
 
-def _refused(name: str, found: object, wanted: str) -> NoReturn:
-    shown = "left out" if found is None else repr(found)[:60]
+def _refused(name: str, value: object, wanted: str) -> NoReturn:
+    shown = "left out" if value is None else repr(value)[:60]
     raise Fault(f"{name} is {shown}, and must be {wanted}")

@@ -86,33 +86,33 @@ def pair_ids(index: OpenIndex, positions: Positions) -> NDArray[np.int64]:
     for start in range(0, len(distinct), LOOKUP):
         keys = unpacked(index.store.keys[distinct[start : start + LOOKUP]])
         pairs = QaPair.objects.filter(pair_key__in=keys).values_list("pair_key", "pk")
-        found = dict(pairs.iterator())
-        ids[start : start + LOOKUP] = [found[key] for key in keys]
+        pk_of = dict(pairs.iterator())
+        ids[start : start + LOOKUP] = [pk_of[key] for key in keys]
     return ids[back].reshape(positions.shape)
 
 
-def save(found: Retrieved, *, first_rank: int = 1) -> None:
+def save(retrieved: Retrieved, *, first_rank: int = 1) -> None:
     """Some queries at a time: half a million rows are never in memory together."""
-    for start in range(0, len(found.queries), SAVED_AT_ONCE):
-        step = range(start, min(start + SAVED_AT_ONCE, len(found.queries)))
-        rows = [row for query in step for row in _candidates(found, query, first_rank)]
+    for start in range(0, len(retrieved.queries), SAVED_AT_ONCE):
+        step = range(start, min(start + SAVED_AT_ONCE, len(retrieved.queries)))
+        rows = [row for query in step for row in _candidates(retrieved, query, first_rank)]
         Candidate.objects.bulk_create(rows)
 
 
-def _candidates(found: Retrieved, number: int, first_rank: int) -> Iterator[Candidate]:
-    pairs, scores = found.pair_ids[number].tolist(), found.scores[number].tolist()
+def _candidates(retrieved: Retrieved, number: int, first_rank: int) -> Iterator[Candidate]:
+    pairs, scores = retrieved.pair_ids[number].tolist(), retrieved.scores[number].tolist()
     for place, (pair_id, score) in enumerate(zip(pairs, scores, strict=True)):
         yield Candidate(
-            query_id=found.queries[number].pk,
+            query_id=retrieved.queries[number].pk,
             pair_id=pair_id,
             rank=first_rank + place,
             score=score,
-            found_by=_found_by(found, number, place),
+            found_by=_found_by(retrieved, number, place),
         )
 
 
-def _found_by(found: Retrieved, number: int, place: int) -> dict[str, int] | None:
-    if found.ranks is None:
+def _found_by(retrieved: Retrieved, number: int, place: int) -> dict[str, int] | None:
+    if retrieved.ranks is None:
         return None
-    ranks = zip(found.retrievers, found.ranks[number, place].tolist(), strict=True)
+    ranks = zip(retrieved.retrievers, retrieved.ranks[number, place].tolist(), strict=True)
     return {name: rank for name, rank in ranks if rank}

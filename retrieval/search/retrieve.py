@@ -33,7 +33,7 @@ def retrieve(
     device: str = "auto",
     encoder: Encoder | None = None,
     fresh: bool = False,
-    conclude: Callable[[int], object] = lambda found: None,
+    conclude: Callable[[int], object] = lambda retrieved: None,
 ) -> int:
     """Store the k best pairs of every query, all or nothing; returns their number.
 
@@ -58,11 +58,11 @@ def retrieve(
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in queries], encoding)
     asked = open_retrievers(version, index, names, reading)
-    found = find(queries, vectors, asked, k, excluded, progress=progress)
+    retrieved = find(queries, vectors, asked, k, excluded, progress=progress)
     lacking = index.pairs_not_indexed(index.excluded())
     with transaction.atomic():
         _claim(query_set, version, names, lacking)
-        save(found)
+        save(retrieved)
         conclude(len(queries) * k)
     return len(queries) * k
 
@@ -108,11 +108,11 @@ def _count_retrieved(
             f"The candidates of {query_set} were retrieved by {' and '.join(query_set.retrievers)}"
             f", not by {' and '.join(retrievers)}: make a new query set to retrieve by others."
         )
-    found = Candidate.objects.filter(query__query_set=query_set).count()
+    total = Candidate.objects.filter(query__query_set=query_set).count()
     wanted = query_set.queries.count() * k
-    if found != wanted:
+    if total != wanted:
         raise UserError(
-            f"{query_set} already has {found:,} candidates instead of {wanted:,}: "
+            f"{query_set} already has {total:,} candidates instead of {wanted:,}: "
             "make a new query set for another number of candidates a query."
         )
-    return found
+    return total

@@ -76,15 +76,15 @@ class Retrievers:
     def _ranked(
         self, texts: Sequence[str], vectors: Vectors, depth: int, excluded: Mask
     ) -> dict[str, tuple[Positions, Scores]]:
-        found: dict[str, tuple[Positions, Scores]] = {}
+        ranked: dict[str, tuple[Positions, Scores]] = {}
         for name in self.names:
             if name == DENSE:
-                found[name] = self.index.search(vectors, depth, excluded)
+                ranked[name] = self.index.search(vectors, depth, excluded)
             elif self.words is not None:
                 places = self.words.places
                 rows, scores = self.words.index.search(texts, depth, excluded[places])
-                found[name] = places[rows], scores
-        return found
+                ranked[name] = places[rows], scores
+        return ranked
 
     def _pools(
         self,
@@ -96,7 +96,7 @@ class Retrievers:
         positions = np.empty((len(known), k), np.int64)
         ranks = np.zeros((len(known), k, len(self.names)), np.int16)
         for row, taken in enumerate(known):
-            of_query = {name: (found[row], by[row]) for name, (found, by) in ranked.items()}
+            of_query = {name: (at[row], by[row]) for name, (at, by) in ranked.items()}
             pool = self._pool(of_query, k, taken)
             positions[row] = [one.key[1] for one in pool]
             for place, one in enumerate(pool):

@@ -86,10 +86,10 @@ class Searcher:
             self._state, self._excluded, self._lacking = state, self._index.excluded(), None
         return self._excluded
 
-    def _hits(self, retrievers: Retrievers, found: Pools) -> list[Hit]:
-        keys = unpacked(self._index.store.keys[found.positions[0]])
+    def _hits(self, retrievers: Retrievers, pools: Pools) -> list[Hit]:
+        keys = unpacked(self._index.store.keys[pools.positions[0]])
         pairs = {pair.pair_key: pair for pair in QaPair.objects.filter(pair_key__in=keys)}
-        scores: list[float] = found.scores[0].tolist()
+        scores: list[float] = pools.scores[0].tolist()
         return [
             Hit(
                 pair_id=pairs[key].pk,
@@ -97,16 +97,16 @@ class Searcher:
                 answer=pairs[key].answer,
                 score=score,
                 rank=rank,
-                found_by=_found_by(retrievers, found, rank),
+                found_by=_found_by(retrievers, pools, rank),
             )
             for rank, (key, score) in enumerate(zip(keys, scores, strict=True), 1)
         ]
 
 
-def _found_by(retrievers: Retrievers, found: Pools, rank: int) -> dict[str, int]:
-    if found.ranks is None:
+def _found_by(retrievers: Retrievers, pools: Pools, rank: int) -> dict[str, int]:
+    if pools.ranks is None:
         return {DENSE: rank}
-    if found.strange is not None and found.strange[0, rank - 1]:
+    if pools.strange is not None and pools.strange[0, rank - 1]:
         return {}
-    ranks = zip(retrievers.names, found.ranks[0, rank - 1].tolist(), strict=True)
+    ranks = zip(retrievers.names, pools.ranks[0, rank - 1].tolist(), strict=True)
     return {name: place for name, place in ranks if place}

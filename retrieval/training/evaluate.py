@@ -102,16 +102,16 @@ def _by_retriever(recipe: Recipe, model: str, release: Release, device: str) -> 
     }
 
 
-def _by_query(found: Iterable[ScoredQuery]) -> Scores:
-    return {query: dict(scores) for query, scores in found}
+def _by_query(scored: Iterable[ScoredQuery]) -> Scores:
+    return {query: dict(scores) for query, scores in scored}
 
 
 def _report(
     scores: Mapping[str, Scores], release: Release, runs: Path, system: str
 ) -> dict[str, Any]:
     for name in release.measured:
-        found = ((query, list(of.items())) for query, of in scores[name].items())
-        write_run(runs / f"{name}.{system}.run", found, system=system)
+        rankings = ((query, list(of.items())) for query, of in scores[name].items())
+        write_run(runs / f"{name}.{system}.run", rankings, system=system)
     return {name: figures(records, scores[name]) for name, records in release.measured.items()}
 
 
@@ -123,8 +123,8 @@ def figures(records: Sequence[QueryRecord], scores: Scores) -> dict[str, float] 
         ranked(scores[record.id].items(), {one.id: one.label for one in record.candidates})
         for record in records
     ]
-    found = means(rankings, WAY)
-    return {name: round(value, DECIMALS) for name, value in found.items() if value is not None}
+    averages = means(rankings, WAY)
+    return {name: round(value, DECIMALS) for name, value in averages.items() if value is not None}
 
 
 def _threshold(records: Sequence[QueryRecord], scores: Scores) -> float | None:

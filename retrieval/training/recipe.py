@@ -170,12 +170,12 @@ def _several(
 ) -> tuple[Any, ...]:
     """One value or a list of them."""
     given = values.get(name, list(default))
-    found = tuple(read(name, one) for one in (given if isinstance(given, list) else [given]))
-    if not found:
+    read_values = tuple(read(name, one) for one in (given if isinstance(given, list) else [given]))
+    if not read_values:
         raise Fault(f"{name} is an empty list")
-    if len(set(found)) < len(found):
+    if len(set(read_values)) < len(read_values):
         raise Fault(f"{name} names a value twice")
-    return found
+    return read_values
 
 
 def _between(low: int, high: int) -> Callable[[str, object], int]:

@@ -23,9 +23,9 @@ def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     UserError where the folder holds anything else: nothing of it is touched.
     """
     if (folder / FILE).is_file():
-        found = read_training(folder)
-        _require_same(folder, _identity(found), _identity(facts), "a model")
-        return found
+        training = read_training(folder)
+        _require_same(folder, _identity(training), _identity(facts), "a model")
+        return training
     order = {**_identity(facts), "device": facts["device"]}
     path = folder / ORDER
     if path.is_file():
@@ -68,23 +68,23 @@ def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_same(
-    folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], what: str
+    folder: Path, recorded: Mapping[str, Any], wanted: Mapping[str, Any], what: str
 ) -> None:
-    if other := [name for name in wanted if not _same(name, found.get(name), wanted[name])]:
+    if other := [name for name in wanted if not _same(name, recorded.get(name), wanted[name])]:
         raise UserError(
             f"{folder} holds {what} of another {other[0]}: nothing was overwritten; choose another "
             "--name, or remove that folder."
         )
 
 
-def _same(name: str, found: object, wanted: object) -> bool:
+def _same(name: str, recorded: object, wanted: object) -> bool:
     """Trainings of before told no digest of their base."""
-    return found == wanted or (name == "base" and found is None)
+    return recorded == wanted or (name == "base" and recorded is None)
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {}
+        value = None
+    return value if isinstance(value, dict) else {}

@@ -54,8 +54,8 @@ def train(request: TrainingRequest, watch: Watch = Watch()) -> dict[str, Any]:
             yaml.safe_dump(request.recipe.to_dict(), sort_keys=False), encoding="utf-8"
         )
         began = time.monotonic()
-        found = _trained(request, inputs, folder, watch)
-        values = {**inputs.facts, **found, "seconds": round(time.monotonic() - began, 1)}
+        trained = _trained(request, inputs, folder, watch)
+        values = {**inputs.facts, **trained, "seconds": round(time.monotonic() - began, 1)}
         write_training(folder, values)
         _tidy(folder, values)
     return {**values, "unchanged": False}

@@ -73,15 +73,15 @@ def _require_size(path: Path, recorded: Facts, hint: str) -> None:
 
 
 def _seen(path: Path, sha256: int | str) -> Seen:
-    found = path.stat()
-    return [found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino, sha256]
+    status = path.stat()
+    return [status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino, sha256]
 
 
 def _remembered(folder: Path) -> dict[str, Seen]:
     """Empty where the memory is lost or malformed."""
     with suppress(OSError, ValueError):
-        found = json.loads((folder / MEMORY).read_bytes())
-        return found if isinstance(found, dict) else {}
+        memory = json.loads((folder / MEMORY).read_bytes())
+        return memory if isinstance(memory, dict) else {}
     return {}
 
 

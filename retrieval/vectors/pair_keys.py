@@ -55,8 +55,8 @@ def withdrawn_last() -> tuple[int, datetime | None]:
     """How many pairs are withdrawn, and since when the last of them: another value once one is
     withdrawn or restored, without listing them all."""
     rows = QaPair.objects.filter(withdrawn_at__isnull=False)
-    found = rows.aggregate(count=Count("withdrawn_at"), last=Max("withdrawn_at"))
-    return found["count"], found["last"]
+    totals = rows.aggregate(count=Count("withdrawn_at"), last=Max("withdrawn_at"))
+    return totals["count"], totals["last"]
 
 
 def sampled(keys: PairKeys, size: int) -> PairKeys:
@@ -67,14 +67,14 @@ def sampled(keys: PairKeys, size: int) -> PairKeys:
 
 def texts_of(keys: Sequence[str]) -> list[tuple[str, str]]:
     """Question and answer of each pair, in the order of the keys."""
-    found: dict[str, tuple[str, str]] = {}
+    texts: dict[str, tuple[str, str]] = {}
     for start in range(0, len(keys), LOOKUP):
         pairs = QaPair.objects.filter(pair_key__in=keys[start : start + LOOKUP])
         for key, question, answer in pairs.values_list("pair_key", "question", "answer"):
-            found[key] = (question, answer)
-    if missing := len(keys) - len(found):
+            texts[key] = (question, answer)
+    if missing := len(keys) - len(texts):
         raise UserError(
             f"The q/a pairs changed while the index was made, {missing:,} are gone: run the "
             "command again."
         )
-    return [found[key] for key in keys]
+    return [texts[key] for key in keys]

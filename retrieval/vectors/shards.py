@@ -125,13 +125,13 @@ def record(shard: Shard) -> bytes:
 def shard_of(record: bytes, name: str, identity: Identity) -> Shard:
     """UserError where this is not the record of a shard of that name and identity."""
     try:
-        found = json.loads(record)
-        facts = {file: dict(found["files"][file]) for file in files_of(name)}
-        shard = Shard(name, int(found["pairs"]), facts)
+        parsed = json.loads(record)
+        facts = {file: dict(parsed["files"][file]) for file in files_of(name)}
+        shard = Shard(name, int(parsed["pairs"]), facts)
         same = _name(identity, shard.pairs, list(facts.values())) == name
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{record_of(name)} is not the record of a shard: {REBUILD}.") from error
-    if not same or asdict(shard) != found:
+    if not same or asdict(shard) != parsed:
         raise UserError(f"{record_of(name)} is the record of another store's shard: {REBUILD}.")
     return shard
 

@@ -34,7 +34,7 @@ class VectorStore:
 
     def positions_of(self, keys: PairKeys) -> Positions:
         """The first, of a pair that several rows stand for."""
-        found = np.full(len(keys), -1, np.int64)
+        positions = np.full(len(keys), -1, np.int64)
         wanted = _first_bytes(keys)
         sorted_bytes, order = self._by_first_bytes
         at = np.searchsorted(sorted_bytes, wanted)
@@ -44,10 +44,10 @@ class VectorStore:
             pending = pending[sorted_bytes[at[pending]] == wanted[pending]]
             here = order[at[pending]]
             same = self.keys[here] == keys[pending]
-            found[pending[same]] = here[same]
+            positions[pending[same]] = here[same]
             pending = pending[~same]
             at[pending] += 1
-        return found
+        return positions
 
     def rows(self, positions: Positions) -> Vectors:
         """A copy of these rows in float32, in their order."""
@@ -55,14 +55,14 @@ class VectorStore:
         sorted_positions = positions[order]
         ends = np.searchsorted(sorted_positions, self._starts).tolist()
         shape = len(positions), self.identity.dimension
-        found = np.empty(shape, self.identity.dtype)
+        vectors = np.empty(shape, self.identity.dtype)
         for shard, (start, end) in enumerate(itertools.pairwise(ends)):
             if start < end:
                 inside = sorted_positions[start:end] - self._starts[shard]
                 # No position is outside; to look for one costs a copy.
-                self._vectors[shard].take(inside, axis=0, out=found[start:end], mode="clip")
+                self._vectors[shard].take(inside, axis=0, out=vectors[start:end], mode="clip")
         rows = np.empty(shape, np.float32)
-        rows[order] = found
+        rows[order] = vectors
         return rows
 
     def blocks(self, first: int = 0) -> Iterator[tuple[int, Stored]]:

@@ -41,11 +41,11 @@ def answered(
 def _answerer(searcher: Searcher) -> Answerer:
     if not settings.SELECTOR:
         return Answerer(searcher)
-    chosen, selector = _selector(settings.SELECTOR)
-    return Answerer(searcher, selector, name=chosen.name, threshold=chosen.threshold)
+    model, selector = _selector(settings.SELECTOR)
+    return Answerer(searcher, selector, name=model.name, threshold=model.threshold)
 
 
 @lru_cache(maxsize=1)
 def _selector(named: str) -> tuple[NamedSelector, Selector]:
-    chosen = find_selector(named)
-    return chosen, load_selector(chosen.folder, settings.ENCODER_DEVICE)
+    model = find_selector(named)
+    return model, load_selector(model.folder, settings.ENCODER_DEVICE)

@@ -37,8 +37,8 @@ def models(request: HttpRequest) -> HttpResponse:
 @require_safe
 @database_page()
 def model(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(TrainedModel, name=name.replace("\0", ""))
-    report = ModelReports().of(found)
+    one = get_object_or_404(TrainedModel, name=name.replace("\0", ""))
+    report = ModelReports().of(one)
     training = report.training
     context = {
         "one": report,
@@ -48,7 +48,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         "versions": values_in_words(training.versions),
         "pairs": values_in_words(training.pairs or {}),
     }
-    return framed(request, "retrieval/model.html", context, title=f"Model {found.name}")
+    return framed(request, "retrieval/model.html", context, title=f"Model {one.name}")
 
 
 def _rows(training: Training) -> list[tuple[str, ...]]:

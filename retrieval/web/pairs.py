@@ -20,8 +20,8 @@ def pairs(request: HttpRequest) -> HttpResponse:
     source, after = (_parameter(request, name) for name in ("source", "after"))
     if len(source) > MAX_SOURCE or len(after) > MAX_ID:
         source = ""
-    found = QaPair.objects.filter(source=source, source_id__gt=after).order_by("source_id")
-    page = list(found[: PAGE_SIZE + 1]) if source else []
+    listed = QaPair.objects.filter(source=source, source_id__gt=after).order_by("source_id")
+    page = list(listed[: PAGE_SIZE + 1]) if source else []
     context = {
         "source": source,
         "pairs": page[:PAGE_SIZE],
@@ -34,17 +34,17 @@ def pairs(request: HttpRequest) -> HttpResponse:
 
 
 def render_pair(
-    request: HttpRequest, found: QaPair, query_sets: db.QuerySet[QuerySet]
+    request: HttpRequest, pair: QaPair, query_sets: db.QuerySet[QuerySet]
 ) -> HttpResponse:
     """`query_sets`: those that the reader may know of."""
-    candidacies = found.candidacies.filter(query__query_set__in=query_sets)
+    candidacies = pair.candidacies.filter(query__query_set__in=query_sets)
     context = {
-        "pair": found,
+        "pair": pair,
         "candidacies": candidacies.select_related("query__query_set").order_by("pk")[: SHOWN + 1],
         "shown": SHOWN,
         "may": may(request.user),
     }
-    return framed(request, "retrieval/pair.html", context, title=f"Pair {found.pk}")
+    return framed(request, "retrieval/pair.html", context, title=f"Pair {pair.pk}")
 
 
 def _parameter(request: HttpRequest, name: str) -> str:

@@ -82,19 +82,19 @@ def _answer(asked: str, by: str, corpus: str) -> Answer:
     if by == BY_ID:
         return Answer(pairs=_with_id(asked))
     try:
-        found = find(asked, RETRIEVERS[by], corpus_named(corpus))
-        return Answer(found.results, lacking=not_indexed(found.pairs_not_indexed))
+        hits = find(asked, RETRIEVERS[by], corpus_named(corpus))
+        return Answer(hits.results, lacking=not_indexed(hits.pairs_not_indexed))
     except UserError as error:
         return Answer(fault=str(error))
 
 
 def _with_id(asked: str) -> list[QaPair]:
     """A key, a number of the database, or a source's own id: of the sources that are known."""
-    found: dict[Any, QaPair] = {}
+    matching: dict[Any, QaPair] = {}
     if NAME.fullmatch(asked):
         named = {"pair_key": asked} if len(asked) == KEY_LENGTH else {"pk": int(asked)}
-        found |= {one.pk: one for one in QaPair.objects.filter(**named)}
+        matching |= {one.pk: one for one in QaPair.objects.filter(**named)}
     kept = newest_figures()
     names = [one.source for one in kept.sources] if kept else []
     alike = QaPair.objects.filter(source__in=names, source_id=asked).order_by("source")
-    return list({**found, **{one.pk: one for one in alike[:SHOWN_ALIKE]}}.values())
+    return list({**matching, **{one.pk: one for one in alike[:SHOWN_ALIKE]}}.values())

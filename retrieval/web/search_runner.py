@@ -33,14 +33,14 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResults:
     results: list[SearchResult]
     pairs_not_indexed: int
 
 
 def find(
     question: str, retrievers: Sequence[str], corpus: Corpus | None = None, *, fresh: bool = False
-) -> Found:
+) -> SearchResults:
     """The nearest pairs; what only makes up the number is left out. UserError where there is no
     index that can be searched so."""
     with current_searcher(retrievers, corpus, fresh=fresh) as searcher:
@@ -49,7 +49,7 @@ def find(
         hits = searcher.search(question, k, retrievers=retrievers) if k else []
     pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
     results = [SearchResult(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
-    return Found(results, lacking)
+    return SearchResults(results, lacking)
 
 
 @contextmanager

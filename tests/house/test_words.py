@@ -116,7 +116,9 @@ OLD_WORDS = re.compile(
     r"(^|_)(suggest(ed|ions?)?|spares?|barred|blacklist(ed)?|shut_out|deeds?|intents?|rehears\w+"
     r"|foreseen?|carry_out|by_hand|pack_campaign|signals|pace|importance|thinning|truth|what_if"
     r"|quoted|supplies|standing|stuck|told|crew|desks?|onlookers?|practi[cs]ed?"
-    r"|audit(s|ed|able)|made_elsewhere|housekeeping)(_|$)"
+    r"|audit(s|ed|able)|made_elsewhere|housekeeping|arms?|meters?|lessons?|as_told|registering"
+    r"|lift|reworded|heart|board|suits|works|open_places?)(_|$)"
+    r"|^_?found$|^_shown$"
 )
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 

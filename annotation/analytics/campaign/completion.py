@@ -8,14 +8,14 @@ from annotation.models import Campaign
 from annotation.pipeline.publishing.completion import complete, is_complete
 
 
-class Shown(NamedTuple):
+class CampaignState(NamedTuple):
     """A state as people and programs see it."""
 
     value: str
     label: str
 
 
-COMPLETE = Shown("complete", "Complete")
+COMPLETE = CampaignState("complete", "Complete")
 STATES = [(each.value, each.label) for each in Campaign.State] + [tuple(COMPLETE)]
 
 
@@ -25,11 +25,11 @@ def with_completion(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     return cast(QuerySet[Campaign], campaigns.annotate(counted_complete=done))
 
 
-def state_of(campaign: Campaign) -> Shown:
+def state_of(campaign: Campaign) -> CampaignState:
     known = getattr(campaign, "counted_complete", None)
     done = is_complete(campaign) if known is None else known
     return COMPLETE if done else as_stored(campaign)
 
 
-def as_stored(campaign: Campaign) -> Shown:
-    return Shown(campaign.state, Campaign.State(campaign.state).label)
+def as_stored(campaign: Campaign) -> CampaignState:
+    return CampaignState(campaign.state, Campaign.State(campaign.state).label)

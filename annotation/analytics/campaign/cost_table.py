@@ -38,7 +38,7 @@ class CostTable:
 
 
 def cost_table(triplets: int, policy: Policy) -> CostTable:
-    found = estimate_cost(triplets, policy)
+    costs = estimate_cost(triplets, policy)
     modes = [
         Line(
             words,
@@ -48,21 +48,21 @@ def cost_table(triplets: int, policy: Policy) -> CostTable:
             policy.tie_mode == mode,
         )
         for mode, words, cost in (
-            ("extend", "Ties: the whole HIT once more", found.extend),
-            ("repack", "Ties: the tied triplets in new HITs", found.repack),
+            ("extend", "Ties: the whole HIT once more", costs.extend),
+            ("repack", "Ties: the tied triplets in new HITs", costs.repack),
         )
     ]
     return CostTable(
-        hits=found.hits,
+        hits=costs.hits,
         triplets=triplets,
         lines=(
-            _plain("The first round alone", policy.annotators, found.hits, found.cents_min),
+            _plain("The first round alone", policy.annotators, costs.hits, costs.cents_min),
             *modes,
-            _plain("Every HIT needs all votes", policy.max_votes, found.hits, found.cents_max),
+            _plain("Every HIT needs all votes", policy.max_votes, costs.hits, costs.cents_max),
         ),
         unit=_unit(policy),
         is_free=is_free(policy),
-        reserve_cents=found.hits * first_round_cents(policy),
+        reserve_cents=costs.hits * first_round_cents(policy),
         not_counted=NOT_COUNTED.format("" if is_free(policy) else ", bonuses"),
     )
 

@@ -240,10 +240,10 @@ def _uncovered(campaign: Campaign) -> Iterator[Blocker]:
         passed__isnull=False,
         account=Assignment.Booked.RESERVED,
     )
-    found = assignments.aggregate(assignments=Count("pk"), cents=Sum("hit__price_cents", default=0))
-    if found["assignments"]:
+    sums = assignments.aggregate(assignments=Count("pk"), cents=Sum("hit__price_cents", default=0))
+    if sums["assignments"]:
         reason = (
-            f"{found['assignments']} approved assignments, {dollars(found['cents'])}, are not "
+            f"{sums['assignments']} approved assignments, {dollars(sums['cents'])}, are not "
             "covered by the budget"
         )
         command = f": raise it by `quorum campaign budget {campaign} DOLLARS`"

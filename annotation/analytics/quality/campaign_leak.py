@@ -11,7 +11,7 @@ CANDIDATE = ("triplet__candidate__query__text", "triplet__candidate__pair__quest
 
 def measure_leak(campaign: Campaign) -> float | None:
     """Of its first HITs; None where they are too few to say."""
-    campaign.control_leak = leak_of(_shown(campaign), seed=campaign.seed)
+    campaign.control_leak = leak_of(_items_of(campaign), seed=campaign.seed)
     campaign.save(update_fields=["control_leak"])
     return campaign.control_leak
 
@@ -33,15 +33,15 @@ def leak_figures(campaign: Campaign) -> dict[str, object]:
     return {name: value for name, value in figures.items() if value is not None}
 
 
-def _shown(campaign: Campaign) -> list[ShownItem]:
+def _items_of(campaign: Campaign) -> list[ShownItem]:
     items = HitItem.objects.filter(
         hit__campaign=campaign, hit__repack=False, hit__number__lte=MOST_HITS
     )
     rows = items.order_by("hit__number", "position").values_list(
         "hit__number", "position", "key", "control_id", *CONTROL, *CANDIDATE
     )
-    shown = []
+    met = []
     for hit, position, key, control, *texts in rows:
         query, question, answer = texts[3:] if control is None else texts[:3]
-        shown.append(ShownItem(hit, position, key, query, question, answer, control is not None))
-    return shown
+        met.append(ShownItem(hit, position, key, query, question, answer, control is not None))
+    return met

@@ -32,13 +32,13 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
     yes = sum(valid)
     experts = deciding_experts(campaign, [triplet.pk]).get(triplet.pk, NO_EXPERTS)
     evidence = Evidence(len(valid), yes, triplet.imported_label, *experts)
-    found = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {len(valid) - yes} No."]
+    sentences = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {len(valid) - yes} No."]
     if experts.yes == experts.no > 0:
-        found.append("The experts who adjudicated it are evenly split, so they decide nothing.")
-    found.append(_how(derive_label(evidence, campaign.policy), evidence, campaign.policy))
+        sentences.append("The experts who adjudicated it are evenly split, so they decide nothing.")
+    sentences.append(_how(derive_label(evidence, campaign.policy), evidence, campaign.policy))
     if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
-        found.append("The stored label is older than these votes. The next pass updates it.")
-    return found
+        sentences.append("The stored label is older than these votes. The next pass updates it.")
+    return sentences
 
 
 def _how(label: Label, evidence: Evidence, policy: Policy) -> str:

@@ -81,13 +81,13 @@ def _by_the_crowd(row: Triplet) -> int | None:
 
 def _labels(conditions: Conditions) -> list[dict[Key, Triplet]]:
     """Of each condition."""
-    found: dict[int, dict[Key, Triplet]] = {condition.pk: {} for condition in conditions}
+    labels: dict[int, dict[Key, Triplet]] = {condition.pk: {} for condition in conditions}
     rows = Triplet.objects.filter(campaign__in=conditions).select_related(
         "candidate__query", "campaign"
     )
     for row in rows.order_by("pk"):
-        found[row.campaign_id][row.candidate.query.key, row.candidate.rank] = row
-    return list(found.values())
+        labels[row.campaign_id][row.candidate.query.key, row.candidate.rank] = row
+    return list(labels.values())
 
 
 def _gold_labels(campaigns: list[Campaign], wanted: Mapping[Key, Triplet]) -> dict[Key, int]:
@@ -127,18 +127,18 @@ def _condition(campaign: Campaign, labels: Mapping[Key, Triplet], workers: set[i
 
 
 def _workers(conditions: Conditions) -> list[set[int]]:
-    found: dict[int, set[int]] = {condition.pk: set() for condition in conditions}
+    workers: dict[int, set[int]] = {condition.pk: set() for condition in conditions}
     assignments = Assignment.objects.filter(hit__campaign__in=conditions).order_by()
     for condition, worker in assignments.values_list("hit__campaign", "worker__pk").distinct():
-        found[condition].add(worker)
-    return list(found.values())
+        workers[condition].add(worker)
+    return list(workers.values())
 
 
 def _judged(conditions: Conditions) -> list[set[tuple[int, Key]]]:
     """Who judged what."""
-    found: dict[int, set[tuple[int, Key]]] = {condition.pk: set() for condition in conditions}
+    judged: dict[int, set[tuple[int, Key]]] = {condition.pk: set() for condition in conditions}
     columns = "triplet__candidate__query__key", "triplet__candidate__rank"
     rows = Judgment.objects.filter(triplet__campaign__in=conditions)
     for condition, worker, query, rank in rows.values_list("triplet__campaign", "worker", *columns):
-        found[condition].add((worker, (query, rank)))
-    return list(found.values())
+        judged[condition].add((worker, (query, rank)))
+    return list(judged.values())

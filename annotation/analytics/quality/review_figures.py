@@ -30,13 +30,13 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
 
 def of_campaign(campaign: Campaign) -> Figures | None:
     """Of its controls, by kind; None before they were first counted."""
-    found = ReviewFigures.objects.filter(campaign=campaign)
-    return found.values_list("figures__controls", flat=True).first()
+    rows = ReviewFigures.objects.filter(campaign=campaign)
+    return rows.values_list("figures__controls", flat=True).first()
 
 
 def of_pool(campaigns: QuerySet[Campaign]) -> dict[int, ControlRate]:
     """Positive control -> its rate in all these campaigns."""
-    found = ReviewFigures.objects.filter(campaign__in=campaigns)
-    counted = found.values_list("figures__controls", flat=True)
+    rows = ReviewFigures.objects.filter(campaign__in=campaigns)
+    counted = rows.values_list("figures__controls", flat=True)
     positive = Control.Kind.POSITIVE
     return added_up(rate for figures in counted for rate in rates_of(figures, positive))

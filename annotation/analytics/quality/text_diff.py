@@ -170,17 +170,17 @@ def _middle(ours: list[str], theirs: list[str]) -> list[tuple[int, int]] | None:
 
 
 def _walk(ours: list[str], theirs: list[str], lengths: list[list[int]]) -> list[tuple[int, int]]:
-    found = []
+    pieces = []
     own = other = 0
     while own < len(ours) and other < len(theirs):
         if ours[own] == theirs[other]:
-            found.append((own, other))
+            pieces.append((own, other))
             own, other = own + 1, other + 1
         elif lengths[own + 1][other] >= lengths[own][other + 1]:
             own += 1
         else:
             other += 1
-    return found
+    return pieces
 
 
 def _differing(

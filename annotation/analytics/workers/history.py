@@ -77,11 +77,11 @@ def reviews_of(campaign: Campaign, worker: Worker) -> list[Reviewed]:
 def evidence_of(campaign: Campaign, reviews: Sequence[Reviewed]) -> Evidence:
     outcomes = [Review("", one.passed) for one in reviews]
     failures = sum(not one.passed for one in reviews)
-    found = next(iter(exclusions(outcomes, campaign.policy)), None)
-    if found is None:
+    exclusion = next(iter(exclusions(outcomes, campaign.policy)), None)
+    if exclusion is None:
         return Evidence(failures, len(reviews), None)
-    by = reviews[found.position]
-    return Evidence(failures, len(reviews), by, found.failures, found.reviewed)
+    by = reviews[exclusion.position]
+    return Evidence(failures, len(reviews), by, exclusion.failures, exclusion.reviewed)
 
 
 def page_of(
@@ -95,8 +95,8 @@ def page_of(
             | Q(submitted_at=last.submitted_at, pk__lt=last.pk)
         )
     ordered = assignments.order_by("-submitted_at", "-pk").select_related("hit", "behaviour")
-    found = list(ordered[: PAGE_SIZE + 1])
-    return _entries(worker, found[:PAGE_SIZE], excluded=excluded), len(found) > PAGE_SIZE
+    page = list(ordered[: PAGE_SIZE + 1])
+    return _entries(worker, page[:PAGE_SIZE], excluded=excluded), len(page) > PAGE_SIZE
 
 
 def _entries(worker: Worker, assignments: Sequence[Assignment], *, excluded: bool) -> list[Turn]:
@@ -133,12 +133,12 @@ def _controls(worker: Worker, assignments: Sequence[Assignment]) -> dict[int, tu
         .values_list("hit")
         .annotate(controls=Count("pk", distinct=True), right=Count("judgments", filter=right))
     )
-    return {hit: (controls, found) for hit, controls, found in counted}
+    return {hit: (controls, missed) for hit, controls, missed in counted}
 
 
 def _votes(assignments: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[Compared]]:
     """Assignment -> its votes beside those of others."""
-    found: defaultdict[int, list[Compared]] = defaultdict(list)
+    votes_of: defaultdict[int, list[Compared]] = defaultdict(list)
     counting = {
         one.pk: void_reason(one.facts([one.worker_id] if excluded else [])) is None
         for one in assignments
@@ -147,5 +147,5 @@ def _votes(assignments: Sequence[Assignment], *, excluded: bool) -> Mapping[int,
     rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")
     for assignment, value, votes, positive in rows:
         vote = beside_peers(value, votes, positive, counts=counting[assignment])
-        found[assignment].append(vote)
-    return found
+        votes_of[assignment].append(vote)
+    return votes_of

@@ -55,7 +55,7 @@ def read_items(items: Sequence[int]) -> list[ReportedItem]:
         question=Coalesce("control__question", "triplet__candidate__pair__question"),
         answer=Coalesce("control__answer", "triplet__candidate__pair__answer"),
     )
-    found = {
+    reports = {
         row["pk"]: ReportedItem(
             hit_id=row["hit_id"],
             hit=row["hit__number"],
@@ -68,16 +68,16 @@ def read_items(items: Sequence[int]) -> list[ReportedItem]:
         )
         for row in rows
     }
-    return [found[item] for item in items]
+    return [reports[item] for item in items]
 
 
 def _complaints(items: Sequence[int]) -> dict[int, list[Complaint]]:
     """Item -> its complaints, the first one first."""
-    found: dict[int, dict[str, Complaint]] = defaultdict(dict)
+    complaints: dict[int, dict[str, Complaint]] = defaultdict(dict)
     for report in ItemReport.objects.filter(item__in=items).order_by("pk"):
         reason = report.get_reason_display()
-        complaint = found[report.item_id].setdefault(reason, Complaint(reason))
+        complaint = complaints[report.item_id].setdefault(reason, Complaint(reason))
         complaint.workers += 1
         if report.text:
             complaint.texts.append(report.text)
-    return {item: list(reasons.values()) for item, reasons in found.items()}
+    return {item: list(reasons.values()) for item, reasons in complaints.items()}

@@ -62,10 +62,10 @@ def _counts(campaign: Campaign) -> QuerySet[Judgment, tuple[int, ...]]:
     )
 
 
-def _pair(found: _Counts, names: Mapping[int, Worker]) -> WorkerPair:
-    neither = found.shared - found.yes - found.other_yes + found.both_yes
-    alone = found.other_yes - found.both_yes, found.yes - found.both_yes
-    counts = np.array([[neither, *alone, found.both_yes]])
+def _pair(pair: _Counts, names: Mapping[int, Worker]) -> WorkerPair:
+    neither = pair.shared - pair.yes - pair.other_yes + pair.both_yes
+    alone = pair.other_yes - pair.both_yes, pair.yes - pair.both_yes
+    counts = np.array([[neither, *alone, pair.both_yes]])
     chance = rounded(kappa(counts.astype(np.float64))[0])
-    first, second = (names[pk].worker_id for pk in (found.first, found.second))
-    return WorkerPair(first, second, found.shared, agreement(counts), chance)
+    first, second = (names[pk].worker_id for pk in (pair.first, pair.second))
+    return WorkerPair(first, second, pair.shared, agreement(counts), chance)

@@ -100,10 +100,10 @@ class OneChart(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, key: str) -> Response:
-        found = [chart for chart in _charts(campaign_of(request, name)) if chart.key == key]
-        if not found:
+        charts = [chart for chart in _charts(campaign_of(request, name)) if chart.key == key]
+        if not charts:
             raise Http404
-        return Response(ChartRead(found[0]).data)
+        return Response(ChartRead(charts[0]).data)
 
 
 def _charts(campaign: Campaign) -> list[Chart]:

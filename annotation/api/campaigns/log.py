@@ -56,5 +56,5 @@ class Log(APIView):
     )
     def get(self, request: Request) -> Response:
         entries = entries_seen_by(user_of(request)).select_related("campaign")
-        found = read_filter(request, EntryFilter, entries)
-        return page(self, found, AuditEntryRow, pages=NewestPages)
+        filtered = read_filter(request, EntryFilter, entries)
+        return page(self, filtered, AuditEntryRow, pages=NewestPages)

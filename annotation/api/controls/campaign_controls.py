@@ -18,9 +18,9 @@ from annotation.api.controls.controls import (
     TAG,
     ControlFilter,
     ControlRow,
+    control_response,
     listed,
     rates_in,
-    shown,
 )
 from annotation.models import Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.candidates import control_candidates
@@ -123,7 +123,7 @@ class CampaignControl(APIView):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name)
-        return shown(get_object_or_404(campaign.controls, pk=pk), rates_in(campaign))
+        return control_response(get_object_or_404(campaign.controls, pk=pk), rates_in(campaign))
 
 
 class ControlRates(APIView):
@@ -157,8 +157,8 @@ class ControlCandidates(APIView):
     def get(self, request: Request, name: str) -> Response:
         # All agreed on each: no blind expert may know which they are.
         campaign = campaign_of(request, name, SEE_VOTES)
-        found = control_candidates(campaign).filter(**query(request, ControlCandidateFilter))
-        return page(self, found.select_related(*TEXTS), ControlCandidateRow)
+        candidates = control_candidates(campaign).filter(**query(request, ControlCandidateFilter))
+        return page(self, candidates.select_related(*TEXTS), ControlCandidateRow)
 
 
 class ControlDrafts(APIView):

@@ -91,14 +91,14 @@ class OneControl(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         rates = review_figures.of_pool(visible_campaigns(request.user))
-        return shown(get_object_or_404(Control, campaign=None, pk=pk), rates)
+        return control_response(get_object_or_404(Control, campaign=None, pk=pk), rates)
 
 
 def rates_in(campaign: Campaign) -> Rates:
     """Of the controls that were answered worst, both kinds."""
     figures = review_figures.of_campaign(campaign) or {}
-    found = [rate for kind in Control.Kind.values for rate in rates_of(figures, kind)]
-    return {rate.control: rate for rate in found}
+    rates = [rate for kind in Control.Kind.values for rate in rates_of(figures, kind)]
+    return {rate.control: rate for rate in rates}
 
 
 def listed(view: APIView, request: Request, controls: QuerySet[Control], rates: Rates) -> Response:
@@ -108,5 +108,5 @@ def listed(view: APIView, request: Request, controls: QuerySet[Control], rates: 
     return page(view, controls, ControlRow, rates=rates)
 
 
-def shown(control: Control, rates: Rates) -> Response:
+def control_response(control: Control, rates: Rates) -> Response:
     return Response(ControlRow(control, context={"rates": rates}).data)

@@ -96,7 +96,7 @@ class ImportExpertLabels(APIView):
 
 def _imported(by: Actor, campaign: Campaign, wanted: dict[str, Any]) -> dict[str, Any]:
     with as_file(wanted["labels"], "labels") as path:
-        found = add_gold_of(
+        imported = add_gold_of(
             by, campaign, path, path.name, expert=wanted["expert"], replace=wanted["replace"]
         )
-    return asdict(found)
+    return asdict(imported)

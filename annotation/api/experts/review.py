@@ -78,14 +78,14 @@ class Disagreements(APIView):
     def get(self, request: Request, name: str) -> Response:
         # That no other candidate is positive tells a blind expert their labels.
         campaign = campaign_of(request, name, SEE_VOTES)
-        found = most_important(campaign)
+        disagreements = most_important(campaign)
         return offset_page(
-            self, found, DisagreementRow, prepare=lambda rows: _disputed(campaign, rows)
+            self, disagreements, DisagreementRow, prepare=lambda rows: _disputed(campaign, rows)
         )
 
 
-def _disputed(campaign: Campaign, found: Sequence[Disagreement]) -> list[dict[str, Any]]:
-    pks = [one.triplet for one in found]
+def _disputed(campaign: Campaign, disagreements: Sequence[Disagreement]) -> list[dict[str, Any]]:
+    pks = [one.triplet for one in disagreements]
     triplets = campaign.triplets.select_related(*TEXTS).in_bulk(pks)
     return [
         {
@@ -95,7 +95,7 @@ def _disputed(campaign: Campaign, found: Sequence[Disagreement]) -> list[dict[st
             "question": triplet.candidate.pair.question,
             "answer": triplet.candidate.pair.answer,
         }
-        for one in found
+        for one in disagreements
         if (triplet := triplets.get(one.triplet))
     ]
 

@@ -84,8 +84,8 @@ class Assignments(APIView):
         assignments = Assignment.with_rejection(
             Assignment.objects.filter(hit__campaign=campaign_of(request, name, SEE_VOTES))
         )
-        found = read_filter(request, AssignmentFilter, assignments.select_related("hit", "worker"))
-        return page(self, found, AssignmentRow)
+        rows = read_filter(request, AssignmentFilter, assignments.select_related("hit", "worker"))
+        return page(self, rows, AssignmentRow)
 
 
 class OneAssignment(APIView):

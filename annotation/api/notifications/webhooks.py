@@ -232,8 +232,8 @@ class OneEvent(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         _manager(request)
-        found = Event.objects.prefetch_related(Prefetch("deliveries", _deliveries()))
-        return Response(EventWithDeliveries(get_object_or_404(found, pk=pk)).data)
+        events = Event.objects.prefetch_related(Prefetch("deliveries", _deliveries()))
+        return Response(EventWithDeliveries(get_object_or_404(events, pk=pk)).data)
 
 
 class ResendDelivery(APIView):
@@ -256,5 +256,5 @@ class ResendDelivery(APIView):
 
 def _deliveries() -> QuerySet[Delivery]:
     tries = Prefetch("tries", DeliveryAttempt.objects.order_by("pk"))
-    found = Delivery.objects.select_related("webhook", "account").prefetch_related(tries)
-    return found.order_by("pk")
+    deliveries = Delivery.objects.select_related("webhook", "account").prefetch_related(tries)
+    return deliveries.order_by("pk")

@@ -146,8 +146,8 @@ class OnePilot(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        found = get_object_or_404(visible_pilots(request), name=name)
-        return Response(PilotRead(_answer(pilot_report(found))).data)
+        pilot = get_object_or_404(visible_pilots(request), name=name)
+        return Response(PilotRead(_answer(pilot_report(pilot))).data)
 
 
 def visible_pilots(request: Request) -> QuerySet[Pilot]:

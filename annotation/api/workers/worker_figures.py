@@ -143,9 +143,9 @@ class WorkerExclusionImpact(APIView):
     )
     def get(self, request: Request, name: str, worker: str) -> Response:
         campaign = campaign_of(request, name, SEE_VOTES)
-        found = worker_of(campaign, worker)
-        excluded = campaign.exclusions.filter(worker=found, restored_at=None).exists()
-        seen = restoring(campaign, found) if excluded else excluding(campaign, found)
+        one = worker_of(campaign, worker)
+        excluded = campaign.exclusions.filter(worker=one, restored_at=None).exists()
+        seen = restoring(campaign, one) if excluded else excluding(campaign, one)
         return Response(ExclusionImpactRow({**vars(seen), "excluded": excluded}).data)
 
 

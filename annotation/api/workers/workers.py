@@ -133,7 +133,7 @@ class OneWorker(APIView):
         campaign = campaign_of(request, name, SEE_VOTES)
         if "\0" in worker:  # PostgreSQL cannot even be asked for it
             raise Http404
-        found = get_object_or_404(at_work(campaign), worker_id=worker)
-        counts = counted(campaign, [found])[0]
-        counts["exclusions"] = campaign.exclusions.filter(worker=found).order_by("pk")
+        one = get_object_or_404(at_work(campaign), worker_id=worker)
+        counts = counted(campaign, [one])[0]
+        counts["exclusions"] = campaign.exclusions.filter(worker=one).order_by("pk")
         return Response(WorkerRead(counts).data)

@@ -29,10 +29,10 @@ class Model:
         """The parameters without nulls, which stand for absent ones, or RequestError."""
         shape = self._service.operation_model(operation).input_shape
         given = _without_nulls(parameters)
-        found = list(faults(shape, given, "")) if shape else []
-        if found:
-            shown = " ".join(found[:SHOWN_FAULTS])
-            raise invalid(f"{len(found)} validation error(s) in {operation}: {shown}")
+        wrong = list(faults(shape, given, "")) if shape else []
+        if wrong:
+            shown = " ".join(wrong[:SHOWN_FAULTS])
+            raise invalid(f"{len(wrong)} validation error(s) in {operation}: {shown}")
         assert isinstance(given, dict)
         return given
 

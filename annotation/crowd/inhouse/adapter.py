@@ -128,8 +128,8 @@ class InhouseCrowd(InhouseWorkers):
         now = self._clock()
         with translated():
             lapse(Q(posted_hit__hit_id=hit_id), now)
-            found = _counted().filter(hit_id=hit_id).first()
-            return None if found is None else _crowd_hit(found, now)
+            row = _counted().filter(hit_id=hit_id).first()
+            return None if row is None else _crowd_hit(row, now)
 
     def hits(self) -> Iterator[CrowdHit]:
         """A page at a time: the caller writes while it reads, and a cursor left open would make
@@ -138,15 +138,15 @@ class InhouseCrowd(InhouseWorkers):
         with translated():
             sweep(now)
             while page := list(_counted().filter(pk__gt=last).order_by("pk")[:PAGE]):
-                for found in page:
-                    yield _crowd_hit(found, now)
+                for row in page:
+                    yield _crowd_hit(row, now)
                 last = page[-1]["pk"]
 
     def submissions(self, hit_id: str) -> Iterator[Submission]:
         with translated():
             assignments = _posted(hit_id).assignments.filter(status__in=_STATUSES)
-            found = list(assignments.select_related("member").order_by("submitted_at", "pk"))
-        return map(_submission, found)
+            submitted = list(assignments.select_related("member").order_by("submitted_at", "pk"))
+        return map(_submission, submitted)
 
     def approve(self, assignment_id: str) -> None:
         self._decide(assignment_id, Assignment.Status.APPROVED)
@@ -222,16 +222,16 @@ def _count(*statuses: Assignment.Status) -> Coalesce:
     )
 
 
-def _crowd_hit(found: Mapping[str, Any], now: datetime) -> CrowdHit:
-    ended = not found["is_open"] or found["expires_at"] <= now
+def _crowd_hit(row: Mapping[str, Any], now: datetime) -> CrowdHit:
+    ended = not row["is_open"] or row["expires_at"] <= now
     return CrowdHit(
-        hit_id=found["hit_id"],
-        annotation=found["annotation"],
-        max_assignments=found["max_assignments"],
-        available=0 if ended else found["open_assignments"],
-        pending=found["pending"],
-        completed=found["completed"],
-        expires_at=found["expires_at"],
+        hit_id=row["hit_id"],
+        annotation=row["annotation"],
+        max_assignments=row["max_assignments"],
+        available=0 if ended else row["open_assignments"],
+        pending=row["pending"],
+        completed=row["completed"],
+        expires_at=row["expires_at"],
     )
 
 

@@ -70,9 +70,9 @@ def take(
     `closed`: primary keys of queues that are not for this member.
     """
     for _ in range(ROUNDS):  # until others take no more of what was found
-        found = False
+        taken = False
         for candidate in queue.candidates(member, hit_type, now, closed=closed):
-            found = True
+            taken = True
             try:
                 assignment = _claim(member, candidate, now)
             except IntegrityError:  # the member has one in hand: hardly anybody who asks for more
@@ -81,7 +81,7 @@ def take(
                 break  # its time ran out: now that it has lapsed, it comes last
             if assignment is not None:
                 return assignment
-        if found:
+        if taken:
             continue
         # Only now: what others left lying need not be looked for while there is enough.
         opened = sweep(now)

@@ -21,9 +21,9 @@ def hit_type_of(spec: HitTypeSpec) -> HitType:
         )
     values = asdict(spec) | {"excluded_workers": sorted(spec.excluded_workers)}
     digest = _digest(values)
-    found = HitType.objects.filter(digest=digest).first()
-    if found is not None:
-        return found
+    hit_type = HitType.objects.filter(digest=digest).first()
+    if hit_type is not None:
+        return hit_type
     try:
         with transaction.atomic():
             return _make(spec, digest)

@@ -119,8 +119,8 @@ def member_of(user: User) -> Member | None:
 def id_of(name: str) -> str:
     """Of a member, by id or user name; any other name stays as it is."""
     # An id comes first: who joins may take another member's for a user name.
-    found = None if is_member(name) else member_called(name)
-    return found.worker_id if found else name
+    member = None if is_member(name) else member_called(name)
+    return member.worker_id if member else name
 
 
 def is_member(worker_id: str) -> bool:

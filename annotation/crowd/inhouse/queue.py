@@ -129,15 +129,15 @@ def candidates(
     for statement in (_PREFERRED, _ANY, _AGAIN):
         for queue, seconds in queues.items():
             given = {"member": member.pk, "queue": queue, "now": stored(now)}
-            found = _rows(statement, given | {"window": WINDOW, "choice": CHOICE})
-            for hit in _spread(found) if statement is _PREFERRED else (row[0] for row in found):
+            rows = _rows(statement, given | {"window": WINDOW, "choice": CHOICE})
+            for hit in _spread(rows) if statement is _PREFERRED else (row[0] for row in rows):
                 yield Candidate(hit, seconds)
 
 
-def _spread(found: list[Any]) -> list[int]:
+def _spread(hits: list[Any]) -> list[int]:
     """Those who ask at the same moment shall not queue up for the same few begun HITs."""
-    shuffle(found)
-    begun, fresh = ([hit for hit, rank in found if rank == which] for which in (0, 1))
+    shuffle(hits)
+    begun, fresh = ([hit for hit, rank in hits if rank == which] for which in (0, 1))
     return begun[:TRIES] + fresh + begun[TRIES:]
 
 
@@ -148,18 +148,18 @@ def open_queues(
 
     `closed`: primary keys of those that the caller knows are not for this member.
     """
-    found = _rows(_QUEUES, {"member": member.pk, "queue_id": queue_id})
-    return {queue: seconds for queue, seconds in found if queue not in closed}
+    rows = _rows(_QUEUES, {"member": member.pk, "queue_id": queue_id})
+    return {queue: seconds for queue, seconds in rows if queue not in closed}
 
 
 def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
     """How many HITs of the queue the member could take; counted no further than `most`."""
-    found = 0
+    total = 0
     for state in (_FRESH, _BEGUN):
         statement = _COUNT.format(state=state, qualified=_QUALIFIED, not_at_it=_NOT_AT_IT)
-        given = {"member": member.pk, "queue": queue, "now": stored(now), "most": most - found}
-        found += _rows(statement, given)[0][0]
-    return found
+        given = {"member": member.pk, "queue": queue, "now": stored(now), "most": most - total}
+        total += _rows(statement, given)[0][0]
+    return total
 
 
 def may_take(member: Member, hit: int) -> bool:

@@ -60,13 +60,13 @@ class InhouseWorkers:
             done = Assignment.objects.filter(
                 assignment_id=assignment_id, status__in=SUBMITTED_OR_DECIDED
             )
-            found = done.select_related("member").first()
-            if found is None:
+            assignment = done.select_related("member").first()
+            if assignment is None:
                 raise missing("submitted assignment", assignment_id)
-            if found.member.worker_id != worker_id:
+            if assignment.member.worker_id != worker_id:
                 raise refused(f"Assignment {assignment_id} is not the work of {worker_id}.")
             given = {
-                "assignment": found,
+                "assignment": assignment,
                 "cents": cents,
                 "reason": reason,
                 "given_at": self._clock(),
@@ -91,14 +91,14 @@ class InhouseWorkers:
 
 
 def qualification(qualification_id: str) -> Qualification:
-    found = Qualification.objects.filter(qualification_id=qualification_id).first()
-    if found is None:
+    row = Qualification.objects.filter(qualification_id=qualification_id).first()
+    if row is None:
         raise missing("qualification", qualification_id)
-    return found
+    return row
 
 
 def _member(worker_id: str) -> Member:
-    found = Member.objects.filter(worker_id=worker_id).first()
-    if found is None:
+    member = Member.objects.filter(worker_id=worker_id).first()
+    if member is None:
         raise missing("member", worker_id)
-    return found
+    return member

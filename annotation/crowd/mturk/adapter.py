@@ -112,17 +112,17 @@ class MTurkCrowd(MTurkWorkers):
 
     def hit(self, hit_id: str) -> CrowdHit | None:
         with translated(self._endpoint):
-            found = self._known(hit_id)
-            return None if found is None else crowd_hit(found)
+            hit = self._known(hit_id)
+            return None if hit is None else crowd_hit(hit)
 
     def _known(self, hit_id: str) -> "HITTypeDef | None":
         try:
-            found = self._client.get_hit(HITId=hit_id)["HIT"]
+            hit = self._client.get_hit(HITId=hit_id)["HIT"]
         except ClientError as refusal:
             if name(refusal) == _UNKNOWN:
                 return None
             raise
-        return None if found.get("HITStatus") == _DELETED else found
+        return None if hit.get("HITStatus") == _DELETED else hit
 
     def hits(self) -> Iterator[CrowdHit]:
         pages = self._client.get_paginator("list_hits").paginate(
@@ -177,6 +177,6 @@ class MTurkCrowd(MTurkWorkers):
         """An earlier call whose answer was lost may have done it: the state decides."""
         if name(refusal) != "InvalidAssignmentState":
             raise refusal
-        found = self._client.get_assignment(AssignmentId=assignment_id)["Assignment"]
-        if found["AssignmentStatus"] != wanted:
+        assignment = self._client.get_assignment(AssignmentId=assignment_id)["Assignment"]
+        if assignment["AssignmentStatus"] != wanted:
             raise refusal

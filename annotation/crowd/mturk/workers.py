@@ -38,8 +38,8 @@ class MTurkWorkers(MTurkConnection):
             if name(refusal) != _NAME_IS_TAKEN:
                 raise
             # Another first publisher has made it since we looked.
-            if found := self._own_qualification(title):
-                return found
+            if existing := self._own_qualification(title):
+                return existing
             raise
         return made["QualificationType"]["QualificationTypeId"]
 

@@ -193,10 +193,10 @@ def _item(fieldset: HtmlElement, url: str) -> Item:
     if (
         {choice.get("value") for choice in choices} != {"0", "1"}
         or len(names) != 1
-        or any(len(found) != 1 for found in texts)
+        or any(len(nodes) != 1 for nodes in texts)
     ):
         raise UserError(f"The question page {_short(url)} has an item without texts or choices.")
-    query, question = (found[0].text_content() for found in texts)
+    query, question = (nodes[0].text_content() for nodes in texts)
     return Item(name=names.pop(), query=query, question=question)
 
 

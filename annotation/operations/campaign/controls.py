@@ -16,8 +16,8 @@ TRIPLET = Argument("triplet", "count", "Candidate triplet", "its number", maximu
 
 
 def _confirm(campaign: Campaign, options: Options) -> Result:
-    found, by = _candidate(campaign, options), options["by"]
-    control = candidates.confirm(found, texts_in(options), by=by.name, now=timezone.now())
+    candidate, by = _candidate(campaign, options), options["by"]
+    control = candidates.confirm(candidate, texts_in(options), by=by.name, now=timezone.now())
     return {"new": control.pk}
 
 
@@ -35,55 +35,55 @@ def _preview_confirm(campaign: Campaign, options: Options) -> list[str]:
 
 
 def _texts_before(campaign: Campaign, given: Options) -> Options:
-    found = _found(campaign, given)
-    if found is None:
+    proposed = _first_candidate(campaign, given)
+    if proposed is None:
         return {}
-    candidate = found.triplet.candidate
+    candidate = proposed.triplet.candidate
     texts = (candidate.query.text, candidate.pair.question, candidate.pair.answer)
     return {one.name: text for one, text in zip(TEXTS, texts, strict=True)}
 
 
 def _dismiss(campaign: Campaign, options: Options) -> Result:
-    found = _candidate(campaign, options)
-    candidates.dismiss(found, by=options["by"].name, now=timezone.now())
+    candidate = _candidate(campaign, options)
+    candidates.dismiss(candidate, by=options["by"].name, now=timezone.now())
     return {}
 
 
 def _candidate(campaign: Campaign, options: Options) -> ControlCandidate:
-    found = _found(campaign, options)
-    if found is None:
+    candidate = _first_candidate(campaign, options)
+    if candidate is None:
         raise UserError(f"Triplet {options['triplet']} is no control candidate of {campaign}.")
-    return found
+    return candidate
 
 
-def _found(campaign: Campaign, given: Options) -> ControlCandidate | None:
-    found = candidates.control_candidates(campaign).filter(triplet=given.get("triplet", 0))
-    return found.select_related("triplet__candidate__query", "triplet__candidate__pair").first()
+def _first_candidate(campaign: Campaign, given: Options) -> ControlCandidate | None:
+    matching = candidates.control_candidates(campaign).filter(triplet=given.get("triplet", 0))
+    return matching.select_related("triplet__candidate__query", "triplet__candidate__pair").first()
 
 
 DRAFT = Argument("draft", "count", "Draft", "its number", maximum=MOST_NUMBER)
 
 
 def _confirm_draft(campaign: Campaign, options: Options) -> Result:
-    found, by = _draft(campaign, options), options["by"].name
+    draft, by = _draft(campaign, options), options["by"].name
     question, answer = options["question"], options["answer"]
-    return {"new": drafts.confirm(found, question, answer, by=by, now=timezone.now()).pk}
+    return {"new": drafts.confirm(draft, question, answer, by=by, now=timezone.now()).pk}
 
 
 def _preview_draft(campaign: Campaign, options: Options) -> list[str]:
     tried(_confirm_draft)(campaign, options)
-    found = _draft(campaign, options)
-    right = "Yes" if found.kind == Control.Kind.POSITIVE else "No"
+    draft = _draft(campaign, options)
+    right = "Yes" if draft.kind == Control.Kind.POSITIVE else "No"
     return [
-        f"The query is {found.query.text!r}, and the only right answer {right}.",
+        f"The query is {draft.query.text!r}, and the only right answer {right}.",
         "HITs that are packed from now on can contain this control. A worker who answers "
         "otherwise fails it, so confirm only what nobody can doubt.",
     ]
 
 
 def _draft_before(campaign: Campaign, given: Options) -> Options:
-    found = campaign.control_drafts.filter(pk=given.get("draft", 0)).first()
-    return {"question": found.question, "answer": found.answer} if found else {}
+    draft = campaign.control_drafts.filter(pk=given.get("draft", 0)).first()
+    return {"question": draft.question, "answer": draft.answer} if draft else {}
 
 
 def _dismiss_draft(campaign: Campaign, options: Options) -> Result:
@@ -92,10 +92,10 @@ def _dismiss_draft(campaign: Campaign, options: Options) -> Result:
 
 
 def _draft(campaign: Campaign, options: Options) -> ControlDraft:
-    found = campaign.control_drafts.filter(pk=options["draft"]).select_related("query").first()
-    if found is None:
+    draft = campaign.control_drafts.filter(pk=options["draft"]).select_related("query").first()
+    if draft is None:
         raise UserError(f"Campaign {campaign} has no draft {options['draft']} of a control.")
-    return found
+    return draft
 
 
 OF_A_CAMPAIGN: dict[str, Any] = {"noun": "campaign", "verb": ""}

@@ -53,7 +53,7 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
     def lacking() -> Result:
         return {"pairs_not_indexed": campaign.query_set.retrieval.get("pairs_not_indexed", 0)}
 
-    found = retrieve(
+    retrieved = retrieve(
         campaign.query_set,
         k=campaign.policy.candidates_per_query,
         retrievers=names,
@@ -62,11 +62,11 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
         encoding=run.stage("encoding the queries", total),
         reading=run.stage("reading the pairs' words", None),
         progress=run.stage("looking for candidates", total),
-        conclude=lambda found: run.log(
-            {"retrievers": list(names), "queries": total, "candidates": found} | lacking()
+        conclude=lambda retrieved: run.log(
+            {"retrievers": list(names), "queries": total, "candidates": retrieved} | lacking()
         ),
     )
-    return {"queries": total, "candidates": found} | lacking()
+    return {"queries": total, "candidates": retrieved} | lacking()
 
 
 def _pack(campaign: Campaign, options: Options, run: Run) -> Result:
@@ -82,15 +82,15 @@ def _pack(campaign: Campaign, options: Options, run: Run) -> Result:
 
 
 def _publication(campaign: Campaign, options: Options) -> list[str]:
-    found = publication_of(campaign, options["first"])
-    return [*found.sentences(), *filter(None, [found.money])]
+    publication = publication_of(campaign, options["first"])
+    return [*publication.sentences(), *filter(None, [publication.money])]
 
 
 def _order_publication(campaign: Campaign, options: Options) -> Order:
     """UserError where it is production, and nobody has said that real money is meant."""
-    found = publication_of(campaign, options["first"])
-    check_live(found.crowd, live=options["live"])
-    return Order(found.arguments(), found.details())
+    publication = publication_of(campaign, options["first"])
+    check_live(publication.crowd, live=options["live"])
+    return Order(publication.arguments(), publication.details())
 
 
 def _publish(campaign: Campaign, options: Options, run: Run) -> Result:
@@ -150,20 +150,20 @@ def compare(campaign: Campaign, crowd: Crowd, how: Mapping[str, Any], run: Run) 
 def _reconcile(campaign: Campaign, options: Options, run: Run) -> Result:
     how = {name: options[name] for name in ("full", "all_gone")}
     # Confirmed when it was published.
-    found = compare(campaign, open_crowd(campaign.policy.crowd, live=True), how, run)
+    reconciled = compare(campaign, open_crowd(campaign.policy.crowd, live=True), how, run)
     result = {
-        "hits_compared": found.hits,
-        "repairs": found.repairs,
-        "mended": found.done,
-        "left_to_you": found.manual,
+        "hits_compared": reconciled.hits,
+        "repairs": reconciled.repairs,
+        "mended": reconciled.done,
+        "left_to_you": reconciled.manual,
     }
-    if found.stopped_by:
-        raise Unfinished(ended_early(campaign, found), result)
+    if reconciled.stopped_by:
+        raise Unfinished(ended_early(campaign, reconciled), result)
     return result
 
 
-def ended_early(campaign: Campaign, found: Reconciled) -> str:
-    return f"The comparison of {campaign} ended early, run it again: {found.stopped_by}"
+def ended_early(campaign: Campaign, reconciled: Reconciled) -> str:
+    return f"The comparison of {campaign} ended early, run it again: {reconciled.stopped_by}"
 
 
 def _snapshot(campaign: Campaign, options: Options, run: Run) -> Result:

@@ -53,9 +53,9 @@ class Fetched:
     unread: list[int] = field(default_factory=list)  # HITs
     fault: CrowdError | None = None  # the first that may pass
 
-    def take(self, found: Sequence[HitSubmissions]) -> None:
-        self.unread += [one.hit for one in found if one.error is not None]
-        for one in found:
+    def take(self, fetched: Sequence[HitSubmissions]) -> None:
+        self.unread += [one.hit for one in fetched if one.error is not None]
+        for one in fetched:
             if one.error is not None and not one.error.permanent:
                 self.fault = self.fault or one.error
 
@@ -75,10 +75,10 @@ def fetch_submissions(
     with calling(crowd, threads=threads) as caller:
         while batch := list(islice(changed, caller.batch)):
             # Read to the end first: no call to the crowd is made inside a transaction.
-            found = caller.each(lambda one: _fetch(one[0], one[1], crowd), batch)
-            result.new += store(campaign, found)
-            result.take(found)
-            _keep_faults(campaign, found, clock())
+            fetched_now = caller.each(lambda one: _fetch(one[0], one[1], crowd), batch)
+            result.new += store(campaign, fetched_now)
+            result.take(fetched_now)
+            _keep_faults(campaign, fetched_now, clock())
             progress(len(batch))
     # Somebody else may have read them meanwhile: then nobody reads them again.
     readable = campaign.hits.exclude(fault="").exclude(pk__in=result.unread)
@@ -96,8 +96,8 @@ def _fetch(hit: int, crowd_id: str, crowd: Crowd) -> HitSubmissions:
     return HitSubmissions(hit, read)
 
 
-def _keep_faults(campaign: Campaign, found: Sequence[HitSubmissions], now: datetime) -> None:
-    errors = {one.hit: one.error for one in found if one.error is not None}
+def _keep_faults(campaign: Campaign, fetched: Sequence[HitSubmissions], now: datetime) -> None:
+    errors = {one.hit: one.error for one in fetched if one.error is not None}
     for hit in Hit.objects.filter(pk__in=errors).order_by("pk"):
         with about(campaign=campaign, hit=hit.key):
             log.warning("HIT %s cannot be read: %s", hit.key, errors[hit.pk])
@@ -157,15 +157,15 @@ def _is_over(theirs: CrowdHit, now: datetime) -> bool:
 
 
 @transaction.atomic
-def store(campaign: Campaign, found: Sequence[HitSubmissions]) -> int:
+def store(campaign: Campaign, fetched: Sequence[HitSubmissions]) -> int:
     """Add what is not there yet; what is there already stays as it was read first."""
     locked(campaign)  # two collectors at once take turns
-    ids = [theirs.assignment_id for one in found for theirs in one.submissions]
+    ids = [theirs.assignment_id for one in fetched for theirs in one.submissions]
     stored = Assignment.objects.filter(crowd_id__in=ids)
     known = set(stored.values_list("crowd_id", flat=True))
     new = [
         (one.hit, theirs)
-        for one in found
+        for one in fetched
         for theirs in one.submissions
         if theirs.assignment_id not in known
     ]

@@ -82,10 +82,10 @@ def _to_review(campaign: Campaign, until: datetime | None) -> Iterator[list[Assi
         new = new.filter(submitted_at__lte=until)
     in_order = "submitted_at", "crowd_id"
     # Found once: what is reviewed in this transaction stays in the index's way until its end.
-    found = list(new.order_by(*in_order).values_list("pk", flat=True))
-    for start in range(0, len(found), BATCH):
+    waiting = list(new.order_by(*in_order).values_list("pk", flat=True))
+    for start in range(0, len(waiting), BATCH):
         yield list(
-            Assignment.objects.filter(pk__in=found[start : start + BATCH]).order_by(*in_order)
+            Assignment.objects.filter(pk__in=waiting[start : start + BATCH]).order_by(*in_order)
         )
 
 
@@ -134,14 +134,14 @@ def _first_only(votes: list[Vote]) -> list[Vote]:
 
 
 def _items(hits: Iterable[int]) -> dict[int, list[Item]]:
-    found: dict[int, list[Item]] = {hit: [] for hit in hits}
-    rows = HitItem.objects.filter(hit__in=found)
+    items: dict[int, list[Item]] = {hit: [] for hit in hits}
+    rows = HitItem.objects.filter(hit__in=items)
     for hit, pk, key, triplet, kind in rows.values_list(
         "hit_id", "pk", "key", "triplet_id", "control__kind"
     ):
         expected = None if kind is None else int(kind == Control.Kind.POSITIVE)
-        found[hit].append(Item(pk, key, triplet, expected))
-    return found
+        items[hit].append(Item(pk, key, triplet, expected))
+    return items
 
 
 def given_answers(fields: dict[str, str], keys: Iterable[str]) -> dict[str, int]:

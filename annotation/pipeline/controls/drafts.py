@@ -55,37 +55,37 @@ def draft_controls(
         encoder=encoder,
         progress=progress,
     )
-    found = deeper.retrieved
-    rows = _drafts(campaign, found.queries, found.pair_ids.tolist())
+    retrieved = deeper.retrieved
+    rows = _drafts(campaign, retrieved.queries, retrieved.pair_ids.tolist())
     ControlDraft.objects.bulk_create(rows, ignore_conflicts=True)
     new = campaign.control_drafts.count() - known
     waiting = campaign.control_drafts.filter(state=State.OPEN).count()
-    return DraftCounts(len(found.queries), new, waiting)
+    return DraftCounts(len(retrieved.queries), new, waiting)
 
 
 @transaction.atomic
-def confirm(found: ControlDraft, question: str, answer: str, *, by: str, now: datetime) -> Control:
+def confirm(draft: ControlDraft, question: str, answer: str, *, by: str, now: datetime) -> Control:
     """The query stays the campaign's: it comes back as the real ones do."""
-    texts = fit(Texts(found.query.text, question, answer))
-    _decide(found, State.CONFIRMED, by=by, now=now)
+    texts = fit(Texts(draft.query.text, question, answer))
+    _decide(draft, State.CONFIRMED, by=by, now=now)
     key = f"d{pair_key(texts.query, texts.question)[:40]}"
-    kept = Control(kind=found.kind, campaign=found.campaign, key=key, drafted=True)
+    kept = Control(kind=draft.kind, campaign=draft.campaign, key=key, drafted=True)
     kept.query, kept.question, kept.answer = texts
     try:
         with transaction.atomic():
             kept.save(force_insert=True)
     except IntegrityError as error:
         raise UserError("The campaign has a control of this query and question already.") from error
-    ControlDraft.objects.filter(pk=found.pk).update(control=kept)
+    ControlDraft.objects.filter(pk=draft.pk).update(control=kept)
     return kept
 
 
-def dismiss(found: ControlDraft, *, by: str, now: datetime) -> None:
-    _decide(found, State.DISMISSED, by=by, now=now)
+def dismiss(draft: ControlDraft, *, by: str, now: datetime) -> None:
+    _decide(draft, State.DISMISSED, by=by, now=now)
 
 
-def _decide(found: ControlDraft, state: ControlCandidate.State, *, by: str, now: datetime) -> None:
-    still_open = ControlDraft.objects.filter(pk=found.pk, state=State.OPEN)
+def _decide(draft: ControlDraft, state: ControlCandidate.State, *, by: str, now: datetime) -> None:
+    still_open = ControlDraft.objects.filter(pk=draft.pk, state=State.OPEN)
     if not still_open.update(state=state, decided_by=by, decided_at=now):
         raise UserError("Somebody has decided on this draft already.")
 

@@ -26,12 +26,12 @@ def own_controls(campaign: Campaign, kind: Control.Kind, *, fewest: int = 0) -> 
     met = exposures(campaign)
     own = campaign.controls.filter(kind=kind, drafted=True, retired_at=None)
     rows = own.annotate(uses=Count("items")).order_by("uses", "key")
-    found = [
+    controls = [
         (met.get(pk, Exposure()).is_worn, OwnControl(key, query_keys.get(query, query)))
         for pk, key, query in rows.values_list("pk", "key", "query")
     ]
-    fresh = [control for is_worn, control in found if not is_worn]
-    worn = [control for is_worn, control in found if is_worn]
+    fresh = [control for is_worn, control in controls if not is_worn]
+    worn = [control for is_worn, control in controls if is_worn]
     return [*fresh, *worn[: max(0, fewest - len(fresh))]]
 
 

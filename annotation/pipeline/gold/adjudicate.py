@@ -153,8 +153,8 @@ class Pile:
     @cached_property
     def _listed(self) -> dict[int, int]:
         """The disagreements that matter most -> their places in the list."""
-        found = most_important(self.campaign)
-        return {one.triplet: place for place, one in enumerate(found)}
+        disagreements = most_important(self.campaign)
+        return {one.triplet: place for place, one in enumerate(disagreements)}
 
     def done(self) -> Done:
         left = self._waiting().order_by()[:MOST_COUNTED].count()
@@ -185,11 +185,11 @@ class Pile:
     def next(self, skipped: list[int]) -> Triplet | None:
         """What was skipped comes last, in the order of skipping."""
         waiting = self._waiting()
-        found = self._first(waiting.exclude(pk__in=skipped))
-        if found is None and skipped:
+        first = self._first(waiting.exclude(pk__in=skipped))
+        if first is None and skipped:
             left = set(waiting.filter(pk__in=skipped).values_list("pk", flat=True))
-            found = next((pk for pk in skipped if pk in left), None)
-        return None if found is None else self.find(found)
+            first = next((pk for pk in skipped if pk in left), None)
+        return None if first is None else self.find(first)
 
     def _first(self, waiting: QuerySet[Triplet]) -> int | None:
         """Everybody has an order of their own, after what no other expert has decided.
@@ -212,9 +212,9 @@ class Pile:
         draw = Random(self._own_seed)  # noqa: S311
         while waiting.exists():
             drawn = [draw.randint(ends["low"], ends["high"]) for _ in range(DRAWN_AT_ONCE)]
-            found = dict(waiting.filter(pk__in=drawn).annotate(met=met).values_list("pk", "met"))
-            if found:
-                return min(filter(found.__contains__, drawn), key=lambda pk: found[pk])
+            met_of = dict(waiting.filter(pk__in=drawn).annotate(met=met).values_list("pk", "met"))
+            if met_of:
+                return min(filter(met_of.__contains__, drawn), key=lambda pk: met_of[pk])
         return None
 
     def find(self, pk: int) -> Triplet | None:

@@ -89,32 +89,32 @@ def read_gold(
     BadRows where rows cannot be used or contradict each other; UserError where none matches.
     """
     expert = _checked(expert)
-    found = Imported()
+    imported = Imported()
     rejected: list[Rejected] = []
     rows = read_gold_file(path, expert=expert, rejected=rejected, progress=progress)
     if isinstance(rows, Meanings):
-        given = list(_by_meaning(campaign, rows, expert, found))
+        given = list(_by_meaning(campaign, rows, expert, imported))
     else:
-        given = list(_once_each(_by_pair(campaign, rows, found, rejected), rejected))
+        given = list(_once_each(_by_pair(campaign, rows, imported, rejected), rejected))
     if rejected:
         raise BadRows(path, sorted(rejected, key=attrgetter("line")))
     if not given:
-        raise UserError(_no_match(path, campaign, found))
-    return GoldLabels(path, given, found)
+        raise UserError(_no_match(path, campaign, imported))
+    return GoldLabels(path, given, imported)
 
 
 def store_gold(labels: GoldLabels, campaign: Campaign, *, replace: bool) -> Imported:
     """UserError where an expert gave another label before, unless `replace`."""
-    path, given, found = labels
+    path, given, imported = labels
     try:
         with transaction.atomic():
             locked(campaign)
-            _store(path, iter(given), found, replace=replace)
+            _store(path, iter(given), imported, replace=replace)
     except IntegrityError as error:
         raise UserError(
             f"An expert labelled triplets of {path} at the same time: run the import again."
         ) from error
-    return found
+    return imported
 
 
 def _checked(expert: str) -> str:
@@ -126,22 +126,22 @@ def _checked(expert: str) -> str:
     return name
 
 
-def _no_match(path: Path, campaign: Campaign, found: Imported) -> str:
+def _no_match(path: Path, campaign: Campaign, imported: Imported) -> str:
     return (
-        f"None of the {found.rows:,} rows of {path} is about one of the "
+        f"None of the {imported.rows:,} rows of {path} is about one of the "
         f"{campaign.triplets.count():,} triplets of campaign {campaign}: compare its queries and "
         "questions with the campaign's; nothing was imported."
     )
 
 
 def _by_pair(
-    campaign: Campaign, rows: Iterable[GoldPair], found: Imported, rejected: list[Rejected]
+    campaign: Campaign, rows: Iterable[GoldPair], imported: Imported, rejected: list[Rejected]
 ) -> Iterator[Given]:
     rows = iter(rows)
     queries = dict(campaign.query_set.queries.order_by().values_list("pk", "question_key"))
     without: dict[tuple[str, str, str, str], tuple[int, int]] = {}
     while batch := list(islice(rows, BATCH)):
-        found.rows += len(batch)
+        imported.rows += len(batch)
         triplets = _triplets(batch, queries)
         for row in batch:
             matching = [
@@ -151,7 +151,7 @@ def _by_pair(
             ]
             yield from (Given(pk, row.expert, row.label, row.note, row.line) for pk in matching)
             if not matching:
-                found.missed(row.line)
+                imported.missed(row.line)
                 key = row.query, row.question, row.answer, row.expert
                 before = without.setdefault(key, (row.label, row.line))
                 _agree(row.line, row.label, before, rejected)
@@ -177,7 +177,7 @@ def _triplets(
 
 
 def _by_meaning(
-    campaign: Campaign, meanings: Meanings, expert: str, found: Imported
+    campaign: Campaign, meanings: Meanings, expert: str, imported: Imported
 ) -> Iterator[Given]:
     """Every triplet both of whose questions have a known meaning."""
     used: set[str] = set()
@@ -189,10 +189,10 @@ def _by_meaning(
         if one is not None and other is not None:
             used.update((query, question))
             yield Given(pk, expert, int(one.name == other.name), "", one.line)
-    found.rows = meanings.rows
+    imported.rows = meanings.rows
     for key, meaning in meanings.of.items():
         if key not in used:
-            found.missed(meaning.line)
+            imported.missed(meaning.line)
 
 
 def _once_each(given: Iterable[Given], rejected: list[Rejected]) -> Iterator[Given]:
@@ -212,11 +212,11 @@ def _agree(line: int, label: int, before: tuple[int, int], rejected: list[Reject
         rejected.append(Rejected(line, fault))
 
 
-def _store(path: Path, given: Iterator[Given], found: Imported, *, replace: bool) -> None:
+def _store(path: Path, given: Iterator[Given], imported: Imported, *, replace: bool) -> None:
     changed_lines: list[int] = []
     decided_lines: list[int] = []
     while batch := list(islice(given, BATCH)):
-        changed, decided = _write(batch, found, replace=replace)
+        changed, decided = _write(batch, imported, replace=replace)
         changed_lines += changed[:FIRST_LINES]
         decided_lines += decided
     if decided_lines:
@@ -226,17 +226,17 @@ def _store(path: Path, given: Iterator[Given], found: Imported, *, replace: bool
             f"gave by adjudication (first in lines {lines}), which no file changes: change them "
             "there, or leave them out; nothing was imported."
         )
-    if found.labels_changed and not replace:
+    if imported.labels_changed and not replace:
         lines = ", ".join(map(str, sorted(changed_lines)[:FIRST_LINES]))
         raise UserError(
-            f"{found.labels_changed:,} labels or notes of {path} are not those that the same "
+            f"{imported.labels_changed:,} labels or notes of {path} are not those that the same "
             f"expert gave before (first in lines {lines}): ask for them to be replaced "
             "(--replace), or leave them out; nothing was imported."
         )
 
 
 def _write(
-    batch: Sequence[Given], found: Imported, *, replace: bool
+    batch: Sequence[Given], imported: Imported, *, replace: bool
 ) -> tuple[list[int], list[int]]:
     """Store what is new and, by `replace`, what has changed.
 
@@ -266,9 +266,9 @@ def _write(
     ExpertLabel.objects.bulk_create(new)
     if replace:
         ExpertLabel.objects.bulk_update(changed, FIELDS, batch_size=500)
-    found.labels_new += len(new)
-    found.labels_changed += len(changed)
-    found.labels_unchanged += len(batch) - len(new) - len(changed)
+    imported.labels_new += len(new)
+    imported.labels_changed += len(changed)
+    imported.labels_unchanged += len(batch) - len(new) - len(changed)
     return lines, decided
 
 

@@ -59,22 +59,22 @@ def undecided_disagreements(campaign: Campaign) -> QuerySet[Triplet]:
 def weigh_all(campaign: Campaign) -> list[list[Any]]:
     """The first MOST of all there are, to be stored."""
     rows = undecided_disagreements(campaign).order_by("pk").values_list(*COLUMNS)
-    found = map(_Row._make, rows.iterator(chunk_size=ROWS))
-    return [list(one) for one in _first(_weigh(found, _positives(campaign.triplets.all())))]
+    disputed = map(_Row._make, rows.iterator(chunk_size=ROWS))
+    return [list(one) for one in _first(_weigh(disputed, _positives(campaign.triplets.all())))]
 
 
 def most_important(campaign: Campaign) -> list[Disagreement]:
     """Few are weighed now; of many, the stored list, without what was settled since."""
     rows = undecided_disagreements(campaign).order_by("pk").values_list(*COLUMNS)
-    found = [_Row._make(row) for row in rows[: WEIGHED_AT_ONCE + 1]]
-    if len(found) > WEIGHED_AT_ONCE and (stored := _stored(campaign)):
+    disputed = [_Row._make(row) for row in rows[: WEIGHED_AT_ONCE + 1]]
+    if len(disputed) > WEIGHED_AT_ONCE and (stored := _stored(campaign)):
         listed = [one.triplet for one in stored]
         found_now = undecided_disagreements(campaign).filter(pk__in=listed)
         still = set(found_now.values_list("pk", flat=True))
         return [one for one in stored if one.triplet in still]
-    found = found[:WEIGHED_AT_ONCE]
-    of_queries = campaign.triplets.filter(candidate__query__in={row.query for row in found})
-    return _first(_weigh(found, _positives(of_queries)))
+    disputed = disputed[:WEIGHED_AT_ONCE]
+    of_queries = campaign.triplets.filter(candidate__query__in={row.query for row in disputed})
+    return _first(_weigh(disputed, _positives(of_queries)))
 
 
 def _stored(campaign: Campaign) -> list[Disagreement]:
@@ -98,5 +98,5 @@ def _weigh(rows: Iterable[_Row], positives: dict[int, int]) -> Iterator[Disagree
         yield Disagreement(row.triplet, round(weight, 4), not others)
 
 
-def _first(found: Iterable[Disagreement]) -> list[Disagreement]:
-    return nsmallest(MOST, found, key=lambda one: (-one.weight, one.triplet))
+def _first(disagreements: Iterable[Disagreement]) -> list[Disagreement]:
+    return nsmallest(MOST, disagreements, key=lambda one: (-one.weight, one.triplet))

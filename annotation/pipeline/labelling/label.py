@@ -25,8 +25,8 @@ class Outcome(NamedTuple):
 
 def counts(campaign: Campaign) -> dict[str, int]:
     rows = campaign.triplets.order_by().values_list("status")
-    found = Counter(dict(rows.annotate(count=Count("pk"))))
-    return {status: found[status] for status in Triplet.Status.values}
+    of_state = Counter(dict(rows.annotate(count=Count("pk"))))
+    return {status: of_state[status] for status in Triplet.Status.values}
 
 
 def write_labels(campaign: Campaign) -> int:

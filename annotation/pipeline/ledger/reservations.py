@@ -156,8 +156,8 @@ def reserved_cents(hits: Iterable[Hit]) -> dict[int, int]:
         default=0,
     )
     rows = Entry.objects.filter(hit__in=hits).order_by().values_list("hit")
-    found = rows.annotate(left=Sum(sign))
-    return {hit: left for hit, left in found if hit is not None and left}
+    sums = rows.annotate(left=Sum(sign))
+    return {hit: left for hit, left in sums if hit is not None and left}
 
 
 def _undecided(hits: Iterable[Hit]) -> dict[int, int]:

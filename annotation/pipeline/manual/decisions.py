@@ -41,15 +41,15 @@ class Decision:
 
 def preview_approval(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
     """Raises UserError where it cannot be paid, whatever the budget."""
-    found = _reviewed(campaign, assignment)
-    if found.status == Status.APPROVED:
-        raise UserError(f"Assignment {found} is approved already: an approval is final.")
-    if found.status == Status.REJECTED:
-        until = overturnable_until(found)
-        _check_overturnable(found, until, now)
-        return _decision(campaign, found, Kind.OVERTURN, until=until)
-    _check_free(found, Kind.APPROVE, Kind.REJECT)
-    return _decision(campaign, found, Kind.APPROVE)
+    reviewed = _reviewed(campaign, assignment)
+    if reviewed.status == Status.APPROVED:
+        raise UserError(f"Assignment {reviewed} is approved already: an approval is final.")
+    if reviewed.status == Status.REJECTED:
+        until = overturnable_until(reviewed)
+        _check_overturnable(reviewed, until, now)
+        return _decision(campaign, reviewed, Kind.OVERTURN, until=until)
+    _check_free(reviewed, Kind.APPROVE, Kind.REJECT)
+    return _decision(campaign, reviewed, Kind.APPROVE)
 
 
 def approve_manually(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
@@ -58,11 +58,11 @@ def approve_manually(campaign: Campaign, assignment: str, *, now: datetime) -> D
         with transaction.atomic():
             campaign = locked(campaign)
             seen = preview_approval(campaign, assignment, now=now)
-            found = _reviewed(campaign, assignment)
+            reviewed = _reviewed(campaign, assignment)
             if seen.kind == Kind.APPROVE:
-                _turn(campaign, found, Kind.APPROVE, Kind.REJECT, reason="")
+                _turn(campaign, reviewed, Kind.APPROVE, Kind.REJECT, reason="")
             else:
-                reserve_overturn(campaign, _order(campaign, found, Kind.OVERTURN))
+                reserve_overturn(campaign, _order(campaign, reviewed, Kind.OVERTURN))
     except OverBudget as error:
         raise over_budget(campaign, seen) from error
     return seen
@@ -90,13 +90,13 @@ def preview_rejection(campaign: Campaign, assignment: str, *, reason: str) -> De
             "The worker sees the reason for the rejection: give one of at most "
             f"{LONGEST_REASON:,} characters."
         )
-    found = _reviewed(campaign, assignment)
-    if found.status == Status.APPROVED:
-        raise UserError(f"Assignment {found} is approved: that is final at the crowd.")
-    if found.status == Status.REJECTED:
-        raise UserError(f"Assignment {found} is rejected already.")
-    _check_free(found, Kind.REJECT, Kind.APPROVE)
-    return _decision(campaign, found, Kind.REJECT)
+    reviewed = _reviewed(campaign, assignment)
+    if reviewed.status == Status.APPROVED:
+        raise UserError(f"Assignment {reviewed} is approved: that is final at the crowd.")
+    if reviewed.status == Status.REJECTED:
+        raise UserError(f"Assignment {reviewed} is rejected already.")
+    _check_free(reviewed, Kind.REJECT, Kind.APPROVE)
+    return _decision(campaign, reviewed, Kind.REJECT)
 
 
 def reject_manually(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
@@ -104,22 +104,22 @@ def reject_manually(campaign: Campaign, assignment: str, *, reason: str) -> Deci
     with transaction.atomic():
         campaign = locked(campaign)
         seen = preview_rejection(campaign, assignment, reason=reason)
-        found = _reviewed(campaign, assignment)
-        _turn(campaign, found, Kind.REJECT, Kind.APPROVE, reason=reason.strip())
+        reviewed = _reviewed(campaign, assignment)
+        _turn(campaign, reviewed, Kind.REJECT, Kind.APPROVE, reason=reason.strip())
     return seen
 
 
 def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
     assignments = Assignment.objects.filter(hit__campaign=campaign, crowd_id=assignment)
-    found = assignments.select_related("hit__campaign", "worker").first()
-    if found is None:
+    reviewed = assignments.select_related("hit__campaign", "worker").first()
+    if reviewed is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
-    if found.passed is None:
+    if reviewed.passed is None:
         raise UserError(
-            f"Assignment {found} is not reviewed yet: decide when its controls are known, after "
+            f"Assignment {reviewed} is not reviewed yet: decide when its controls are known, after "
             f"`quorum campaign collect {campaign}`."
         )
-    return found
+    return reviewed
 
 
 def overturnable_until(assignment: Assignment) -> datetime | None:

@@ -129,12 +129,10 @@ def _has_assignments(message: OutboxMessage, crowd: Crowd, known: Known) -> bool
     """Whether the crowd already counts the assignments this message asks for."""
     assert message.hit is not None
     assert message.hit.crowd_id is not None
-    found = crowd.hit(message.hit.crowd_id)
-    if found is None:
+    hit = crowd.hit(message.hit.crowd_id)
+    if hit is None:
         raise CrowdError(f"The crowd no longer knows HIT {message.hit.crowd_id}.", permanent=True)
-    return (
-        found.max_assignments >= known.assignments.get(message.hit.pk, 0) + message.new_assignments
-    )
+    return hit.max_assignments >= known.assignments.get(message.hit.pk, 0) + message.new_assignments
 
 
 def _decide(

@@ -43,7 +43,7 @@ class Outlook:
 def outlook(campaign: Campaign) -> Outlook:
     planned = _waiting(campaign)
     hits = open_hits(campaign)
-    found = hits.aggregate(
+    totals = hits.aggregate(
         hits=Count("pk"),
         missing=_total(F("max_assignments") - F("submitted")),
         cents=_total((F("max_assignments") - F("submitted")) * F("price_cents")),
@@ -57,10 +57,10 @@ def outlook(campaign: Campaign) -> Outlook:
         waiting_assignments=planned["more"],
         waiting_cents=planned["cents"],
         left_out_hits=left_out(campaign),
-        open_hits=found["hits"],
+        open_hits=totals["hits"],
         # An assignment that is planned is counted above.
-        open_assignments=found["missing"] - planned["more"],
-        open_cents=found["cents"] - planned["more_cents"],
+        open_assignments=totals["missing"] - planned["more"],
+        open_cents=totals["cents"] - planned["more_cents"],
         tie_break_cents=alive.aggregate(cents=_total(F("tie_reserve") * F("price_cents")))["cents"],
         undecided=assignments["count"],
         undecided_cents=assignments["cents"],

@@ -109,10 +109,10 @@ def _create_triplets(campaign: Campaign) -> None:
     """One for every candidate of the campaign; refuses queries that lack candidates."""
     candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
     wanted = triplets_to_judge(campaign)
-    found = candidates.count()
-    if not found or found != wanted:
+    total = candidates.count()
+    if not total or total != wanted:
         raise UserError(
-            f"Campaign {campaign} has {found} candidates where its policy wants {wanted}: "
+            f"Campaign {campaign} has {total} candidates where its policy wants {wanted}: "
             f"run `quorum campaign retrieve {campaign}` first."
         )
     insert_from_query(
@@ -127,15 +127,15 @@ def _create_triplets(campaign: Campaign) -> None:
 def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]:
     """The triplets by query and rank, and the primary key of each by its own key."""
     refs: list[TripletRef] = []
-    found: dict[str, int] = {}
+    pks: dict[str, int] = {}
     rows = campaign.triplets.filter(imported_label=None)
     rows = rows.order_by("candidate__query__key", "candidate__rank")
     columns = rows.values_list("pk", "candidate__query__key", "candidate__rank")
     for pk, query, rank in columns.iterator(chunk_size=ROWS):
         ref = TripletRef(f"{query}:{rank:03d}", sys.intern(query), rank)
         refs.append(ref)
-        found[ref.key] = pk
-    return refs, found
+        pks[ref.key] = pk
+    return refs, pks
 
 
 def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
@@ -199,8 +199,8 @@ def _create_hits(
             for number, spec in batch
         )
         insert(Hit, HIT_COLUMNS, rows)
-        found = campaign.hits.filter(number__gt=start).order_by("number")
-        stored = list(found.values_list("pk", "key"))
+        created = campaign.hits.filter(number__gt=start).order_by("number")
+        stored = list(created.values_list("pk", "key"))
         create_items(
             ((pk, key, spec) for (pk, key), (_, spec) in zip(stored, batch, strict=True)),
             triplets,

@@ -48,17 +48,17 @@ def repack(
     if not triplets:
         return 0, 0
     wanting = _open_triplets(campaign, triplets)
-    found = regroup(wanting, campaign.policy, flush=nothing_comes)
-    impossible = [int(triplet.key) for triplet in found.impossible]
+    regrouped = regroup(wanting, campaign.policy, flush=nothing_comes)
+    impossible = [int(triplet.key) for triplet in regrouped.impossible]
     # More people have judged these than a HIT can bar: nobody is left to ask.
     Triplet.objects.filter(pk__in=impossible).update(status=Triplet.Status.UNRESOLVED)
     price = assignment_cents(campaign.policy, ASSIGNMENTS)
-    affordable = within(account_of(campaign), len(found.groups), cents=price)
-    groups = found.groups[:affordable]
+    affordable = within(account_of(campaign), len(regrouped.groups), cents=price)
+    groups = regrouped.groups[:affordable]
     if groups:
         _make_known(campaign)
         _ask_for(campaign, groups, price)
-    return len(groups), len(found.groups) - len(groups)
+    return len(groups), len(regrouped.groups) - len(groups)
 
 
 def _open_triplets(campaign: Campaign, triplets: Collection[int]) -> list[OpenTriplet]:

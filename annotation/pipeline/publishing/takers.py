@@ -113,8 +113,8 @@ def _failed(campaign: Campaign) -> list[str]:
 
 def stranded(campaign: Campaign, now: datetime) -> Stranded:
     """Nothing where the campaign is not published, or its people have no accounts here."""
-    found = _with_takers(campaign, now)
-    short = [wanted - takers for wanted, takers in found if wanted > takers]
+    hits = _with_takers(campaign, now)
+    short = [wanted - takers for wanted, takers in hits if wanted > takers]
     return Stranded(
         assignments=sum(short),
         people=max(short, default=0),

@@ -144,12 +144,12 @@ def _wanted(
     items = HitItem.objects.filter(
         ~Exists(newer), hit__in=hits, triplet__status=Triplet.Status.OPEN
     )
-    found: defaultdict[int, tuple[dict[int, int], dict[int, int]]] = defaultdict(lambda: ({}, {}))
+    wanted: defaultdict[int, tuple[dict[int, int], dict[int, int]]] = defaultdict(lambda: ({}, {}))
     rows = items.values_list("hit_id", "triplet_id", "triplet__votes", "triplet__positive_votes")
     for hit, triplet, votes, positive in rows:
         tied = votes >= policy.annotators
-        found[hit][tied][triplet] = decide_tally(votes, positive, policy).wanted
-    return found
+        wanted[hit][tied][triplet] = decide_tally(votes, positive, policy).wanted
+    return wanted
 
 
 def _superseded(campaign: Campaign) -> set[int]:
@@ -165,8 +165,8 @@ def _release_tie_reserve(campaign: Campaign) -> None:
     if campaign.policy.tie_mode == "extend":
         open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
         done = done.filter(~Exists(open_items))
-    found = list(done.order_by("number").values_list("pk", flat=True))
-    for chunk in _chunks(campaign, found):
+    released = list(done.order_by("number").values_list("pk", flat=True))
+    for chunk in _chunks(campaign, released):
         release_tie_reserve(campaign, chunk)
 
 

@@ -63,15 +63,15 @@ def mark(campaign: Campaign) -> str:
 
 
 def list_theirs(campaign: Campaign, crowd: Crowd) -> Listing:
-    found: list[CrowdHit] = []
+    theirs: list[CrowdHit] = []
     ours = mark(campaign)
     try:
         for hit in crowd.hits():
             if hit.annotation.startswith(ours):
-                found.append(hit)  # noqa: PERF401  what came before an error is kept
+                theirs.append(hit)  # noqa: PERF401  what came before an error is kept
     except CrowdError as error:
-        return Listing(found, str(error))
-    return Listing(found, None)
+        return Listing(theirs, str(error))
+    return Listing(theirs, None)
 
 
 def count_ours(campaign: Campaign) -> dict[str, Ours]:

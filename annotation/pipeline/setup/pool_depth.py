@@ -138,8 +138,8 @@ def depth_report(study: Campaign) -> DepthReport:
             f"No query of {study} has all its labels yet, at ranks 1 to {first - 1} in {studied} "
             f"and {first} to {last} in {study}: collect their votes first."
         )
-    found = hidden(labels, first=first - 1)
-    return DepthReport(studied, first - 1, last, study.query_set.queries.count(), found)
+    hidden_positives = hidden(labels, first=first - 1)
+    return DepthReport(studied, first - 1, last, study.query_set.queries.count(), hidden_positives)
 
 
 def _labels(studied: Campaign, study: Campaign, last: int) -> list[Labels]:

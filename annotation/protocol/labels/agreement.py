@@ -89,5 +89,5 @@ def rounded(number: float) -> float | None:
 
 def divided(part: Floats, whole: Floats) -> Floats:
     """nan where nothing is divided."""
-    found: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole != 0)
-    return found
+    shares: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole != 0)
+    return shares

@@ -150,7 +150,7 @@ def _threes(words: list[str]) -> Iterator[str]:
 
 def rewordings(question: str, style: Style) -> list[str]:
     """All that the rules make, those with the fewest words in common first."""
-    found = {question}
+    worded = {question}
     for rule in (
         _other_opening,
         _other_words,
@@ -159,9 +159,9 @@ def rewordings(question: str, style: Style) -> list[str]:
         _asked_briefly,
         _without_articles,
     ):
-        found |= {_as_written(text, question) for one in found for text in rule(one, style)}
+        worded |= {_as_written(text, question) for one in worded for text in rule(one, style)}
     bare = _WORD.findall(question.casefold())
-    others = {text for text in found if _WORD.findall(text.casefold()) != bare}
+    others = {text for text in worded if _WORD.findall(text.casefold()) != bare}
     return sorted(others, key=lambda text: (_in_common(question, text), text))
 
 
@@ -183,32 +183,32 @@ def _other_words(question: str, style: Style) -> Iterator[str]:
     for line in WORDS:
         # The longest first: "pin code" is no "pin".
         either = "|".join(map(re.escape, sorted(line, key=len, reverse=True)))
-        found = re.search(rf"(?<![\w'-])(?:{either})(?![\w'-])", question, re.IGNORECASE)
-        if found:
+        match = re.search(rf"(?<![\w'-])(?:{either})(?![\w'-])", question, re.IGNORECASE)
+        if match:
             heard = (one for one in line if style.words[one] >= LEAST_HEARD)
-            others = (one for one in heard if one != found[0].casefold())
-            yield from (question[: found.start()] + one + question[found.end() :] for one in others)
+            others = (one for one in heard if one != match[0].casefold())
+            yield from (question[: match.start()] + one + question[match.end() :] for one in others)
 
 
 def _condition_first(question: str, style: Style) -> Iterator[str]:
-    if found := _CONDITION.fullmatch(question):
-        main, condition, end = found.groups()
+    if match := _CONDITION.fullmatch(question):
+        main, condition, end = match.groups()
         begin = main if re.match(r"I\b", main) else main[:1].lower() + main[1:]
         yield f"{condition}, {begin}{end}"
 
 
 def _stated(question: str, style: Style) -> Iterator[str]:
     """In the order of a statement, as many learners of English ask."""
-    if found := _PASSIVE.fullmatch(question):
-        asked, is_, subject, verb, end = found.groups()
+    if match := _PASSIVE.fullmatch(question):
+        asked, is_, subject, verb, end = match.groups()
         yield f"{asked} {subject} {is_} {verb}{end}"
 
 
 def _asked_briefly(question: str, style: Style) -> Iterator[str]:
     """As people type into a search box."""
     for asked in (_OF, _ASKING):
-        if found := asked.fullmatch(question):
-            yield " ".join(found.groups())
+        if match := asked.fullmatch(question):
+            yield " ".join(match.groups())
 
 
 def _without_articles(question: str, style: Style) -> Iterator[str]:

@@ -192,8 +192,8 @@ class _Search:
 
         fitting.sort(key=promise)
         for number, one in enumerate(fitting, start=1):
-            if found := self.complete([*group, one], fitting[number:]):
-                return found
+            if completed := self.complete([*group, one], fitting[number:]):
+                return completed
         return None
 
     def _fitting(

@@ -45,10 +45,10 @@ def _part(cents: int, percent: int) -> int:
 _HIT = re.compile(r"(^|[.:?!] )?\bHIT(s?)\b")
 
 
-def _like(found: re.Match[str], word: str) -> str:
+def _like(match: re.Match[str], word: str) -> str:
     """A capital begins a sentence, and a text."""
-    begins = found[1] is not None
-    return f"{found[1] or ''}{word[0].upper() if begins else word[0]}{word[1:]}{found[2]}"
+    begins = match[1] is not None
+    return f"{match[1] or ''}{word[0].upper() if begins else word[0]}{word[1:]}{match[2]}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class CrowdTraits:
 
     def said(self, text: str) -> str:
         """A sentence that speaks of HITs, in the crowd's own word."""
-        return _HIT.sub(lambda found: _like(found, self.hit), text)
+        return _HIT.sub(lambda match: _like(match, self.hit), text)
 
     def asks(self, name: str) -> bool:
         """Whether its policies may say something of their own in this field."""

@@ -189,12 +189,12 @@ def _faults(values: Mapping[str, Any]) -> list[str]:
         for name, rule in _RULES.items()
         if not rule.holds(values[name])
     }
-    found = list(wrong.values())
+    faults = list(wrong.values())
     for names, check in _JOINT_CHECKS:
         # A relation between fields says nothing while one of them is wrong in itself.
         if wrong.keys().isdisjoint(names):
-            found += check(*(values[name] for name in names))
-    return found
+            faults += check(*(values[name] for name in names))
+    return faults
 
 
 def _check_room(hit_size: int, positive_controls: int, negative_controls: int) -> list[str]:

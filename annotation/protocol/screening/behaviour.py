@@ -66,15 +66,15 @@ def read_behaviour(text: object, keys: Collection[str], *, wall_ms: int) -> Beha
 
 
 def read_reports(fields: Mapping[str, object], keys: Collection[str]) -> list[Report]:
-    found = []
+    reports = []
     for key in keys:
         text = _line(fields.get(REPORT_TEXT + key))
         reason = fields.get(REPORT + key)
         if isinstance(reason, str) and reason in REASONS:
-            found.append(Report(key, reason, text))
+            reports.append(Report(key, reason, text))
         elif text:
-            found.append(Report(key, OTHER, text))
-    return found
+            reports.append(Report(key, OTHER, text))
+    return reports
 
 
 def is_straight(answers: Mapping[str, int], keys: Collection[str]) -> bool:

@@ -32,8 +32,8 @@ class RejectionReason(Enum):
 
 def reasons_in_words(counts: Mapping[str, int]) -> str:
     """`counts`: of assignments, by the reasons' keys."""
-    found = [(reason.label, counts.get(reason.key, 0)) for reason in RejectionReason]
-    return "; ".join(f"{label} ({count:,})" for label, count in found if count)
+    numbers = [(reason.label, counts.get(reason.key, 0)) for reason in RejectionReason]
+    return "; ".join(f"{label} ({count:,})" for label, count in numbers if count)
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def check_controls(
     """
     answered = {key: value for key, value in answers.items() if value in (0, 1)}
     missed = [key for key, right in expected.items() if key in answered and answered[key] != right]
-    found = {
+    wrong = {
         RejectionReason.UNANSWERED: {*items, *expected} - answered.keys(),
         RejectionReason.MISSED: missed,
     }
-    return ControlCheck({reason: tuple(sorted(keys)) for reason, keys in found.items()})
+    return ControlCheck({reason: tuple(sorted(keys)) for reason, keys in wrong.items()})

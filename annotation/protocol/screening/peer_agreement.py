@@ -44,8 +44,8 @@ def agrees(vote: Compared) -> bool | None:
 
 
 def peer_agreement_of(votes: Iterable[Compared]) -> Agreement:
-    found = [(agrees(vote), vote.times) for vote in votes]
+    compared = [(agrees(vote), vote.times) for vote in votes]
     return Agreement(
-        agreeing=sum(count for same, count in found if same),
-        compared=sum(count for same, count in found if same is not None),
+        agreeing=sum(count for same, count in compared if same),
+        compared=sum(count for same, count in compared if same is not None),
     )

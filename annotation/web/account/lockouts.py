@@ -33,12 +33,12 @@ def lockouts(request: HttpRequest) -> HttpResponse:
 def end_lockout(request: HttpRequest, digest: str) -> HttpResponse:
     if not request.user.has_perm(UNLOCK):
         return refuse(request, 403, "Not open to you", LACKS)
-    found = next((one for one in current_lockouts() if one.digest == digest), None)
-    if found is None:
+    lockout = next((one for one in current_lockouts() if one.digest == digest), None)
+    if lockout is None:
         messages.info(request, "That lockout had ended already.")
         return redirect("lockouts")
     unlock(digest)
-    details = {"limit": found.limit, "address": found.address}
-    record(by_page(cast(User, request.user)), "unlock", subject=found.name, details=details)
+    details = {"limit": lockout.limit, "address": lockout.address}
+    record(by_page(cast(User, request.user)), "unlock", subject=lockout.name, details=details)
     messages.success(request, "They can sign in again.")
     return redirect("lockouts")

@@ -53,21 +53,24 @@ def _answer(
 ) -> HttpResponse:
     filters = LogFilter(request.GET)
     filters.is_valid()  # what is no date or no way narrows nothing: its field says so
-    found = entries.filter(filters.where()).select_related("campaign").order_by("-at", "-pk")
+    matching = entries.filter(filters.where()).select_related("campaign").order_by("-at", "-pk")
     if request.GET.get("as") == "csv":
         name = f"{campaign}-log" if campaign else "log"
-        return csv_file(name, CELLS, found.iterator(chunk_size=1000))
-    return _page(request, found, filters, campaign)
+        return csv_file(name, CELLS, matching.iterator(chunk_size=1000))
+    return _page(request, matching, filters, campaign)
 
 
 def _page(
-    request: HttpRequest, found: QuerySet[AuditEntry], filters: LogFilter, campaign: Campaign | None
+    request: HttpRequest,
+    entries: QuerySet[AuditEntry],
+    filters: LogFilter,
+    campaign: Campaign | None,
 ) -> HttpResponse:
-    key, total = _key(request.GET.get("from", "")), counted(found)
+    key, total = _key(request.GET.get("from", "")), counted(entries)
     if key is not None:
         at, pk = key
-        found = found.filter(at__lte=at).exclude(at=at, pk__gte=pk)
-    rows = list(found[: PAGE_SIZE + 1])
+        entries = entries.filter(at__lte=at).exclude(at=at, pk__gte=pk)
+    rows = list(entries[: PAGE_SIZE + 1])
     shown, more = rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
     chosen = {
         name: value for name, value in request.GET.items() if name in filters.fields and value

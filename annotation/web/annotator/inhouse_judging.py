@@ -98,10 +98,10 @@ def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
     now = timezone.now()
     mine = Assignment.objects.filter(member=request.member, assignment_id=assignment_id)
     columns = "status", "posted_hit__annotation", "posted_hit__queue__queue_id"
-    found = mine.values_list(*columns).first()
-    if found is None:
+    assignment = mine.values_list(*columns).first()
+    if assignment is None:
         raise Refused(404, NOT_YOURS)
-    status, hit_key, queue_id = found
+    status, hit_key, queue_id = assignment
     items = HitItem.objects.filter(hit__key=hit_key).order_by("position")
     keys = list(items.values_list("key", flat=True))
     if not keys:

@@ -120,8 +120,8 @@ def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
 def _exclusions(member: Member) -> list[Exclusion]:
     """From in-house campaigns."""
     workers = workers_of(member.worker_id)
-    found = Exclusion.objects.filter(worker__in=workers, restored_at=None)
-    return list(found.select_related("campaign").order_by("pk"))
+    exclusions = Exclusion.objects.filter(worker__in=workers, restored_at=None)
+    return list(exclusions.select_related("campaign").order_by("pk"))
 
 
 def _in_hand(
@@ -221,8 +221,8 @@ def _reasons(member: Member) -> list[tuple[str, int]]:
     ids = _rejected(member).values("assignment_id")
     ours = Submitted.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
     counts = Counter(row["rejection"] for row in ours.values("rejection"))
-    found = [(reason.label, counts[reason.key]) for reason in RejectionReason]
-    return sorted(((label, count) for label, count in found if count), key=lambda one: -one[1])
+    reasons = [(reason.label, counts[reason.key]) for reason in RejectionReason]
+    return sorted(((label, count) for label, count in reasons if count), key=lambda one: -one[1])
 
 
 def _contact() -> str:

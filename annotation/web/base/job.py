@@ -19,31 +19,31 @@ PART = "annotation/base/_job.html"
 @dashboard_page
 def job(request: HttpRequest, pk: int) -> HttpResponse:
     """For the person who asked for it, people who see its campaign, and the staff."""
-    found = get_object_or_404(Job.objects.select_related("requested_by"), pk=pk)
-    campaign = _campaign_of(request, found)
-    theirs = found.requested_by_id == request.user.pk
+    one = get_object_or_404(Job.objects.select_related("requested_by"), pk=pk)
+    campaign = _campaign_of(request, one)
+    theirs = one.requested_by_id == request.user.pk
     if not (theirs or campaign or request.user.is_staff):
         raise Http404
     if "HX-Request" in request.headers:
-        return _part(request, found)
+        return _part(request, one)
     context = {
-        "job": found,
+        "job": one,
         "campaign_of": campaign,
-        "of_the_database": found.kind in DATABASE_HANDLERS and may_view_corpus(request.user),
+        "of_the_database": one.kind in DATABASE_HANDLERS and may_view_corpus(request.user),
     }
-    return page(request, "annotation/base/job.html", context, title=found.title)
+    return page(request, "annotation/base/job.html", context, title=one.title)
 
 
-def _campaign_of(request: HttpRequest, found: Job) -> Campaign | None:
+def _campaign_of(request: HttpRequest, one: Job) -> Campaign | None:
     """None where it is not done for one that the reader sees; a source may be named like one."""
-    if found.kind in DATABASE_HANDLERS:
+    if one.kind in DATABASE_HANDLERS:
         return None
-    return visible_campaigns(request.user).filter(name=found.subject).first()
+    return visible_campaigns(request.user).filter(name=one.subject).first()
 
 
-def _part(request: HttpRequest, found: Job) -> HttpResponse:
-    response = render(request, PART, {"job": found})
-    if found.is_over:
+def _part(request: HttpRequest, one: Job) -> HttpResponse:
+    response = render(request, PART, {"job": one})
+    if one.is_over:
         # The page around it shows what has come of the work.
         response["HX-Refresh"] = "true"
     return response

@@ -43,7 +43,7 @@ def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> Ht
         return csv_file(f"{campaign}-{name}", listed.cells, every_row(listed, campaign, form, down))
     if valid:
         at = Place(key_of(request.GET.get("from", "")), down)
-        context |= _found(request, listed.find(campaign, form, at))
+        context |= _window_context(request, listed.find(campaign, form, at))
         context["down"] = down
         if context["found"].total is None and not asked:
             newest = snapshots.newest(campaign)
@@ -53,18 +53,18 @@ def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> Ht
     return page(request, template, context, title=listed.title, campaign=campaign, status=status)
 
 
-def _found(request: HttpRequest, found: Window) -> dict[str, Any]:
+def _window_context(request: HttpRequest, page: Window) -> dict[str, Any]:
     steps = Steps(request.GET)
-    return {"found": found, "steps": steps, "next": found.more and steps.next(found.more)}
+    return {"found": page, "steps": steps, "next": page.more and steps.next(page.more)}
 
 
 def every_row(listed: Listed[F], campaign: Campaign, form: F, down: bool) -> Iterator[Any]:
     """Page by page: the pages are fast wherever the list is."""
     start: int | None = 0
     while start is not None:
-        found = listed.find(campaign, form, Place(start, down))
-        yield from found.rows
-        start = found.more
+        page = listed.find(campaign, form, Place(start, down))
+        yield from page.rows
+        start = page.more
 
 
 def iso(moment: datetime | None) -> str:

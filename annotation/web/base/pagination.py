@@ -86,8 +86,8 @@ def window(
 ) -> Window:
     """The next rows by key. `where` is what no index helps with: it looks through `reach` keys."""
     total = None if callable(where) else counted(rows, where)
-    found = _window(rows, at, key, where, reach)
-    return replace(found, total=total)
+    page = _window(rows, at, key, where, reach)
+    return replace(page, total=total)
 
 
 def _window(rows: QuerySet[Any], at: Place, key: str, where: Where | None, reach: int) -> Window:
@@ -102,18 +102,18 @@ def _window(rows: QuerySet[Any], at: Place, key: str, where: Where | None, reach
         return Window([], at.start, None)
     end = first + 1 - reach if at.down else first + reach
     near = rows.filter(**{f"{key}__gte" if at.down else f"{key}__lt": end})
-    found = list(near.filter(where(near) if callable(where) else where)[: PAGE_SIZE + 1])
-    if len(found) > PAGE_SIZE:
-        return _page(found, at, key)
+    rows_there = list(near.filter(where(near) if callable(where) else where)[: PAGE_SIZE + 1])
+    if len(rows_there) > PAGE_SIZE:
+        return _page(rows_there, at, key)
     beyond = rows.filter(**{f"{key}__lt" if at.down else f"{key}__gte": end})
     if beyond.values_list(key, flat=True).first() is None:
-        return Window(found, at.start, None)
-    return Window(found, at.start, end, searched=reach)
+        return Window(rows_there, at.start, None)
+    return Window(rows_there, at.start, end, searched=reach)
 
 
-def _page(found: Sequence[Any], at: Place, key: str) -> Window:
+def _page(rows: Sequence[Any], at: Place, key: str) -> Window:
     """From its end, a list goes on below the last row."""
     more = None
-    if len(found) > PAGE_SIZE:
-        more = getattr(found[PAGE_SIZE - 1] if at.down else found[PAGE_SIZE], key)
-    return Window(found[:PAGE_SIZE], at.start, more)
+    if len(rows) > PAGE_SIZE:
+        more = getattr(rows[PAGE_SIZE - 1] if at.down else rows[PAGE_SIZE], key)
+    return Window(rows[:PAGE_SIZE], at.start, more)

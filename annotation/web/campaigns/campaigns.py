@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CREATE, visible_campaigns
-from annotation.analytics.campaign.completion import COMPLETE, Shown, as_stored
+from annotation.analytics.campaign.completion import COMPLETE, CampaignState, as_stored
 from annotation.models import Account, Campaign, Snapshot
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.publishing.completion import complete
@@ -25,7 +25,7 @@ PAGE_SIZE = 50
 @dataclass(frozen=True)
 class Row:
     campaign: Campaign
-    state: Shown
+    state: CampaignState
     figures: dict[str, Any] | None  # None: nobody has counted yet
     finish: str
     spent: str  # empty where no money moves
@@ -41,13 +41,13 @@ def campaigns(request: HttpRequest) -> HttpResponse:
     before = request.GET.get("before", "")
     if before.isdecimal() and len(before) < 19:
         shown = shown.filter(pk__lt=int(before))
-    found = list(shown.annotate(newest=_newest())[: PAGE_SIZE + 1])
+    on_page = list(shown.annotate(newest=_newest())[: PAGE_SIZE + 1])
     context = {
-        "rows": _rows(found[:PAGE_SIZE]),
-        "before": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
+        "rows": _rows(on_page[:PAGE_SIZE]),
+        "before": on_page[PAGE_SIZE - 1].pk if len(on_page) > PAGE_SIZE else None,
         "is_first": not before,
         "may_create": request.user.has_perm(CREATE),
-        **_setup(request, len(found)),
+        **_setup(request, len(on_page)),
     }
     return page(request, "annotation/campaigns/campaigns.html", context, title="Campaigns")
 
@@ -63,9 +63,9 @@ def _newest() -> Subquery:
     return Subquery(snapshots.values("pk")[:1])
 
 
-def _rows(found: Iterable[Campaign]) -> list[Row]:
+def _rows(page: Iterable[Campaign]) -> list[Row]:
     """Three queries, however many there are."""
-    keys = {campaign.pk: getattr(campaign, "newest", None) for campaign in found}
+    keys = {campaign.pk: getattr(campaign, "newest", None) for campaign in page}
     snapshots = Snapshot.objects.in_bulk([key for key in keys.values() if key])
     done = set(Campaign.objects.filter(complete(), pk__in=keys).values_list("pk", flat=True))
     return [
@@ -74,11 +74,11 @@ def _rows(found: Iterable[Campaign]) -> list[Row]:
             COMPLETE if campaign.pk in done else as_stored(campaign),
             snapshots.get(keys[campaign.pk] or 0),
         )
-        for campaign in found
+        for campaign in page
     ]
 
 
-def _row(campaign: Campaign, state: Shown, last: Snapshot | None) -> Row:
+def _row(campaign: Campaign, state: CampaignState, last: Snapshot | None) -> Row:
     account: Account = getattr(campaign, "account", None) or Account()
     moves = not is_free(campaign.policy) or account.budget_cents > 0
     return Row(

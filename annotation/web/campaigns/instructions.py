@@ -56,8 +56,8 @@ def _draft_of(campaign: Campaign, version: str) -> Draft:
     """An earlier version's text, to look at or to go back to; else the newest one's."""
     newest = campaign.instructions.latest("version")
     asked = int(version) if version.isdecimal() and len(version) < 9 else newest.version
-    found = campaign.instructions.filter(version=asked).first() or newest
-    return Draft(found.text, newest.version)
+    draft = campaign.instructions.filter(version=asked).first() or newest
+    return Draft(draft.text, newest.version)
 
 
 def _received(request: HttpRequest, campaign: Campaign) -> Draft:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
-from annotation.analytics.campaign.completion import COMPLETE, Shown, state_of
+from annotation.analytics.campaign.completion import COMPLETE, CampaignState, state_of
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
 from annotation.analytics.workers import worker_figures
@@ -109,7 +109,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Overview:
-    state: Shown
+    state: CampaignState
     mark: str  # another one when anything of it has changed
     figures: Figures | None
     snapshot: Snapshot | None
@@ -261,11 +261,11 @@ def _troubles(
     campaign: Campaign, figures: Figures | None, reader: Reader, *, done: bool
 ) -> list[Trouble]:
     holding = None if done else _holding(campaign, figures)
-    found = [holding] if holding else []
+    troubles = [holding] if holding else []
     if not _is_served(campaign):
-        found.append(Blocker(ELSEWHERE.format(campaign.endpoint)).to_dict())
-    found += figures["blockers"] if figures else []
-    return [Trouble(one["reason"], _repairs(campaign, one, reader)) for one in found]
+        troubles.append(Blocker(ELSEWHERE.format(campaign.endpoint)).to_dict())
+    troubles += figures["blockers"] if figures else []
+    return [Trouble(one["reason"], _repairs(campaign, one, reader)) for one in troubles]
 
 
 def _repairs(campaign: Campaign, blocker: Figures, reader: Reader) -> list[Button]:

@@ -27,11 +27,11 @@ def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ask_for(request, "publish", campaign, {**options, "live": True})
             messages.success(request, REQUESTED)
             return redirect("campaign-milestones", campaign.name)
-        found = publication_of(campaign, options["first"])
+        publication = publication_of(campaign, options["first"])
     except UserError as error:
         return _render(request, campaign, {"fault": str(error)}, status=422)
-    misspelt = request.method == "POST" and found.crowd.is_production
-    return _render(request, campaign, {"found": found, "misspelt": misspelt})
+    misspelt = request.method == "POST" and publication.crowd.is_production
+    return _render(request, campaign, {"found": publication, "misspelt": misspelt})
 
 
 def _is_confirmed(request: HttpRequest, campaign: Campaign) -> bool:

@@ -78,11 +78,11 @@ def controls(request: HttpRequest) -> HttpResponse:
     for word in words.split():
         holds = Q(query__icontains=word) | Q(question__icontains=word) | Q(answer__icontains=word)
         pool = pool.filter(holds)
-    found = list(pool.order_by("pk")[: MOST + 1])
+    listed = list(pool.order_by("pk")[: MOST + 1])
     rates = review_figures.of_pool(visible_campaigns(request.user))
     context: dict[str, Any] = {
-        "lines": _worst_first(found[:MOST], rates),
-        "cut": len(found) > MOST,
+        "lines": _worst_first(listed[:MOST], rates),
+        "cut": len(listed) > MOST,
         "most": MOST,
         "wanted": Policy().control_pool_size,
         "retired": retired,
@@ -99,7 +99,7 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     sees_votes = request.user.has_perm(SEE_VOTES, campaign)
     usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign))
     at = Place(key_of(request.GET.get("from", "")))
-    found = window(campaign.controls.all(), at=at, reach=REACH)
+    on_page = window(campaign.controls.all(), at=at, reach=REACH)
     steps = Steps(request.GET)
     context: dict[str, Any] = {
         "counted": bool(figures),
@@ -108,9 +108,9 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
         "own": _own(campaign),
         "leak_warning": leak_warning(campaign),
-        "all": found,
+        "all": on_page,
         "steps": steps,
-        "next": found.more and steps.next(found.more),
+        "next": on_page.more and steps.next(on_page.more),
         # A blind expert would read which triplets have only Yes votes.
         "control_candidates": _open(campaign) if sees_votes else [],
         "job": newest_job(campaign, "control-candidates"),
@@ -159,8 +159,8 @@ def find_control_candidates(request: HttpRequest, campaign: Campaign) -> HttpRes
     return redirect("campaign-controls", campaign.name)
 
 
-def _worst_first(found: Iterable[Control], rates: dict[int, ControlRate]) -> list[Line]:
-    by_key = {control.pk: control for control in found}
+def _worst_first(listed: Iterable[Control], rates: dict[int, ControlRate]) -> list[Line]:
+    by_key = {control.pk: control for control in listed}
     known = [rates.get(pk) or ControlRate(pk, 0, 0, 0) for pk in by_key]
     return [Line(by_key[rate.control], rate) for rate in worst_first(known)]
 

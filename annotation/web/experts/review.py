@@ -72,8 +72,8 @@ def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def _disputed(campaign: Campaign) -> tuple[list[Disputed], int]:
     """The first of the list, and how long that is."""
-    found = most_important(campaign)
-    shown = found[:PAGE_SIZE]
+    disagreements = most_important(campaign)
+    shown = disagreements[:PAGE_SIZE]
     pks = [one.triplet for one in shown]
     triplets = campaign.triplets.select_related(*TEXTS).in_bulk(pks)
     experts = [*ExpertLabel.objects.filter(triplet__in=pks).values_list("triplet_id", flat=True)]
@@ -82,7 +82,7 @@ def _disputed(campaign: Campaign) -> tuple[list[Disputed], int]:
         for one in shown
         if one.triplet in triplets
     ]
-    return rows, len(found)
+    return rows, len(disagreements)
 
 
 def _reported(campaign: Campaign) -> list[Reported]:

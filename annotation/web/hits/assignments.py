@@ -38,8 +38,8 @@ def _window_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window
     rows = rows.filter(asked.where())
     rows, name = rows.select_related("hit", "worker"), asked.cleaned_data["q"]
     if name or asked.cleaned_data["hit"] is not None:
-        found = rows.filter(crowd_id=name) if name else rows
-        return Window(list(found.order_by("hit__number", "pk")[:MOST_OF_A_HIT]), 0, None)
+        near = rows.filter(crowd_id=name) if name else rows
+        return Window(list(near.order_by("hit__number", "pk")[:MOST_OF_A_HIT]), 0, None)
     total = None if counted(whole) is None else rows.count()
     return replace(_window(campaign, rows, at), total=total)
 
@@ -49,16 +49,16 @@ def _window(campaign: Campaign, rows: QuerySet[Assignment], at: Place) -> Window
     begin, end = _reach(campaign, at)
     near = rows.filter(hit__number__gte=begin, hit__number__lt=end)
     near = near.order_by("-hit__number" if at.down else "hit__number", "pk")
-    found = list(near[: PAGE_SIZE + MOST_OF_A_HIT])
-    if len(found) > PAGE_SIZE:
+    page = list(near[: PAGE_SIZE + MOST_OF_A_HIT])
+    if len(page) > PAGE_SIZE:
         # The HIT with which the page is full is shown whole.
-        last = found[PAGE_SIZE - 1].hit.number
-        shown = PAGE_SIZE + sum(one.hit.number == last for one in found[PAGE_SIZE:])
-        return Window(found[:shown], at.start, (last or None) if at.down else last + 1)
+        last = page[PAGE_SIZE - 1].hit.number
+        shown = PAGE_SIZE + sum(one.hit.number == last for one in page[PAGE_SIZE:])
+        return Window(page[:shown], at.start, (last or None) if at.down else last + 1)
     beyond = {"number__lt": begin} if at.down else {"number__gte": end}
     if not campaign.hits.filter(**beyond).order_by("number").values_list("pk")[:1]:
-        return Window(found, at.start, None)
-    return Window(found, at.start, begin if at.down else end, searched=REACH)
+        return Window(page, at.start, None)
+    return Window(page, at.start, begin if at.down else end, searched=REACH)
 
 
 def _reach(campaign: Campaign, at: Place) -> tuple[int, int]:

@@ -91,7 +91,7 @@ def _messages(hit: Hit) -> list[OutboxMessage]:
 
 
 def _entries(hit: Hit) -> list[Booked]:
-    found = Entry.objects.filter(hit=hit).select_related("assignment").order_by("pk")
+    ours = Entry.objects.filter(hit=hit).select_related("assignment").order_by("pk")
     theirs = Entry.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
-    entries = [*found[:MOST], *theirs.order_by("pk")[:MOST]]
+    entries = [*ours[:MOST], *theirs.order_by("pk")[:MOST]]
     return [Booked(entry, dollars(entry.cents)) for entry in entries]

@@ -51,5 +51,5 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
 
 
 def _reports(triplet: Triplet) -> list[ItemReport]:
-    found = ItemReport.objects.filter(item__triplet=triplet)
-    return list(found.select_related("assignment__worker").order_by("pk"))
+    reports = ItemReport.objects.filter(item__triplet=triplet)
+    return list(reports.select_related("assignment__worker").order_by("pk"))

@@ -66,8 +66,8 @@ def _window_of(campaign: Campaign, asked: TripletSearch, at: Place) -> Window:
 def _with_words(words: Sequence[str], near: QuerySet[Triplet]) -> Q:
     """Step by step: in one, PostgreSQL would rather read every candidate and pair there is."""
     within = list(near.order_by().values_list("candidate", flat=True))
-    found = Candidate.objects.filter(pk__in=within).order_by().values_list("pk", "pair_id")
-    candidates = dict(found)
+    with_pairs = Candidate.objects.filter(pk__in=within).order_by().values_list("pk", "pair_id")
+    candidates = dict(with_pairs)
     pairs = QaPair.objects.filter(pk__in=set(candidates.values()))
     for word in words:
         pairs = pairs.filter(question__icontains=word)
@@ -80,8 +80,8 @@ def _queries(campaign: Campaign, words: Sequence[str]) -> list[int]:
     queries: QuerySet[Any] = campaign.query_set.queries.filter(position__lt=QUERIES_READ)
     for word in words:
         queries = queries.filter(text__icontains=word)
-    found = queries.order_by("position").values_list("pk", flat=True)
-    return list(found[: MOST_QUERIES + 1])
+    pks = queries.order_by("position").values_list("pk", flat=True)
+    return list(pks[: MOST_QUERIES + 1])
 
 
 LISTED = Listed(

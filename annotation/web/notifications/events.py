@@ -44,11 +44,11 @@ def manager_page(view: View) -> View:
 @require_safe
 @manager_page
 def events(request: HttpRequest) -> HttpResponse:
-    found = Event.objects.select_related("campaign").prefetch_related("deliveries")
+    listed = Event.objects.select_related("campaign").prefetch_related("deliveries")
     before = key_of(request.GET.get("before", ""))
     if before:
-        found = found.filter(pk__lt=before)
-    rows = list(found.order_by("-pk")[: PAGE_SIZE + 1])
+        listed = listed.filter(pk__lt=before)
+    rows = list(listed.order_by("-pk")[: PAGE_SIZE + 1])
     shown = [(one, [delivery.state for delivery in one.deliveries.all()]) for one in rows]
     context = {
         "rows": [(one, _summary(states)) for one, states in shown[:PAGE_SIZE]],
@@ -67,16 +67,16 @@ def _summary(states: list[str]) -> str:
 @require_safe
 @manager_page
 def event(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Event.objects.select_related("campaign"), pk=pk)
+    recorded = get_object_or_404(Event.objects.select_related("campaign"), pk=pk)
     newest = Prefetch("tries", DeliveryAttempt.objects.order_by("-pk"))
-    deliveries = found.deliveries.select_related("webhook", "account").prefetch_related(newest)
+    deliveries = recorded.deliveries.select_related("webhook", "account").prefetch_related(newest)
     over = (Delivery.State.DONE, Delivery.State.FAILED, Delivery.State.CANCELLED)
     context = {
-        "event": found,
-        "payload": json.dumps(json.loads(payload(found)), indent=2, ensure_ascii=False),
+        "event": recorded,
+        "payload": json.dumps(json.loads(payload(recorded)), indent=2, ensure_ascii=False),
         "rows": [(one, one.state in over) for one in deliveries.order_by("pk")],
     }
-    return page(request, "annotation/notifications/event.html", context, title=found.type)
+    return page(request, "annotation/notifications/event.html", context, title=recorded.type)
 
 
 @require_POST

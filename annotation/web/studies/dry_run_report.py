@@ -99,11 +99,11 @@ def charts(outcome: DryRun) -> list[Chart]:
 
 
 def _cost(outcome: DryRun) -> Chart:
-    whole, found = outcome.result["whole"], outcome.figures
+    whole, figures = outcome.result["whole"], outcome.figures
     bars = {
         "First round": whole["cents_min"],
         "Estimated before": whole["cents"],
-        "In the dry run": found.whole_cents,
+        "In the dry run": figures.whole_cents,
         "All votes needed": whole["cents_max"],
     }
     return Chart(

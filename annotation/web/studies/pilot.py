@@ -24,41 +24,41 @@ Row = tuple[str, str, str]  # with the answer, without it
 def pilot(request: HttpRequest, name: str) -> HttpResponse:
     """For people who see both conditions."""
     seen = visible_campaigns(request.user).values("pk")
-    found = get_object_or_404(pilots(), name=name, shown__in=seen, hidden__in=seen)
-    report = pilot_report(found)
+    one = get_object_or_404(pilots(), name=name, shown__in=seen, hidden__in=seen)
+    report = pilot_report(one)
     chart = _chart(report.comparison) if report.comparison else None
     if "csv" in request.GET:
         if chart is None:
             raise Http404
-        return as_csv(chart, found.name)
+        return as_csv(chart, one.name)
     context = {
-        "pilot": found,
+        "pilot": one,
         "report": report,
         "chart": chart,
         "comparison": _comparison(report.comparison) if report.comparison else None,
         "rows": _rows(report),
-        "may_label": request.user.has_perm(ADJUDICATE, found.shown),
-        "may_import": request.user.has_perm(RUN, found.shown),
+        "may_label": request.user.has_perm(ADJUDICATE, one.shown),
+        "may_import": request.user.has_perm(RUN, one.shown),
         "sees_source": request.user.has_perm(VIEW, report.source),
     }
-    return page(request, "annotation/studies/pilot.html", context, title=f"Pilot {found}")
+    return page(request, "annotation/studies/pilot.html", context, title=f"Pilot {one}")
 
 
-def _comparison(found: Comparison) -> dict[str, str]:
-    helps = found.low > 0
-    harms = found.high < 0
+def _comparison(comparison: Comparison) -> dict[str, str]:
+    helps = comparison.low > 0
+    harms = comparison.high < 0
     verdict = "The answer helps" if helps else "The answer harms" if harms else "Undecided"
     return {
         "verdict": verdict,
         "badge": "good" if helps else "bad" if harms else "warn",
-        "shown": percent(found.shown.share),
-        "shown_interval": _interval(found.shown.low, found.shown.high),
-        "hidden": percent(found.hidden.share),
-        "hidden_interval": _interval(found.hidden.low, found.hidden.high),
-        "difference": f"{100 * found.difference:+.1f} points",
-        "interval": f"{100 * found.low:+.1f} to {100 * found.high:+.1f}",
-        "relative": DASH if found.relative is None else f"{-found.relative:+.0%}",
-        "accuracy": percent(found.accuracy),
+        "shown": percent(comparison.shown.share),
+        "shown_interval": _interval(comparison.shown.low, comparison.shown.high),
+        "hidden": percent(comparison.hidden.share),
+        "hidden_interval": _interval(comparison.hidden.low, comparison.hidden.high),
+        "difference": f"{100 * comparison.difference:+.1f} points",
+        "interval": f"{100 * comparison.low:+.1f} to {100 * comparison.high:+.1f}",
+        "relative": DASH if comparison.relative is None else f"{-comparison.relative:+.0%}",
+        "accuracy": percent(comparison.accuracy),
     }
 
 
@@ -66,8 +66,8 @@ def _interval(low: float, high: float) -> str:
     return f"{percent(low)} to {percent(high)}"
 
 
-def _chart(found: Comparison) -> Chart:
-    conditions = (found.shown, found.hidden)
+def _chart(comparison: Comparison) -> Chart:
+    conditions = (comparison.shown, comparison.hidden)
     return Chart(
         key="errors",
         title="Error rates",

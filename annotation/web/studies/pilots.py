@@ -16,12 +16,12 @@ SHOWN = 50
 def pilots(request: HttpRequest) -> HttpResponse:
     """Those of which the reader sees both conditions, and the campaigns to draw another from."""
     seen = visible_campaigns(request.user)
-    found = Pilot.objects.filter(shown__in=seen.values("pk"), hidden__in=seen.values("pk"))
-    found = found.select_related("shown__query_set__drawn_from", "hidden").order_by("-pk")
+    listed = Pilot.objects.filter(shown__in=seen.values("pk"), hidden__in=seen.values("pk"))
+    listed = listed.select_related("shown__query_set__drawn_from", "hidden").order_by("-pk")
     sources = seen.filter(pilot_with_the_answer=None, pilot_without_the_answer=None)
     may_create = request.user.has_perm(CREATE)
     context = {
-        "pilots": found[:SHOWN],
+        "pilots": listed[:SHOWN],
         "sources": sources.order_by("-pk")[:SHOWN] if may_create else [],
     }
     return page(request, "annotation/studies/pilots.html", context, title="Pilots")

@@ -21,10 +21,10 @@ class Pairs:
 def pairs_of(campaign: Campaign, together: Workforce | None) -> Pairs:
     if together is None:
         return Pairs([], 0)
-    found = together.figures["pairs"]
-    names = names_of(campaign, [pair[place] for pair in found for place in PLACES])
+    pairs = together.figures["pairs"]
+    names = names_of(campaign, [pair[place] for pair in pairs for place in PLACES])
     rows = []
-    for pair in found:
+    for pair in pairs:
         two = sorted(names.get(pair[place], pair[place]) for place in PLACES)
         rows.append({**pair, **dict(zip(PLACES, two, strict=True))})
     return Pairs(rows, together.figures["pairs_in_all"])

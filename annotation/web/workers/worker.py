@@ -128,8 +128,8 @@ def _worker(campaign: Campaign, pk: int) -> Worker:
 
 
 def _exclusions(campaign: Campaign, worker: Worker) -> list[Exclusion]:
-    found = campaign.exclusions.filter(worker=worker).order_by("-pk")
-    return list(found.select_related("campaign"))
+    exclusions = campaign.exclusions.filter(worker=worker).order_by("-pk")
+    return list(exclusions.select_related("campaign"))
 
 
 def verdict(evidence: Evidence, policy: Policy, *, excluded: bool, restored: bool) -> str:

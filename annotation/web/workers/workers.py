@@ -82,7 +82,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.GET.get("as") == "csv":
         return csv_file(f"{campaign}-workers", CELLS, chosen.iterator(chunk_size=1000))
     start = (number - 1) * PAGE_SIZE
-    found = list(chosen[start : start + PAGE_SIZE + 1])
+    on_page = list(chosen[start : start + PAGE_SIZE + 1])
     content = {
         "together": together,
         "figures": _figures(campaign, together) if together else [],
@@ -91,7 +91,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "limit": limit_of(campaign.policy),
         "least": campaign.policy.min_assignments,
         "headings": [heading(column, order) for column in columns],
-        "rows": _rows(campaign, found[:PAGE_SIZE], columns),
+        "rows": _rows(campaign, on_page[:PAGE_SIZE], columns),
         "search": search,
         "show": show,
         "shown": SHOWN,
@@ -99,7 +99,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "total": counted(chosen),
         "number": number,
         "previous": number - 1,
-        "next": number + 1 if len(found) > PAGE_SIZE else None,
+        "next": number + 1 if len(on_page) > PAGE_SIZE else None,
     }
     return page(
         request, "annotation/workers/workers.html", content, title="Workers", campaign=campaign
@@ -178,9 +178,9 @@ def _chosen(campaign: Campaign, search: str, show: str) -> QuerySet[WorkerFigure
 
 
 def _rows(
-    campaign: Campaign, found: Sequence[WorkerFigures], columns: Sequence[Column]
+    campaign: Campaign, page: Sequence[WorkerFigures], columns: Sequence[Column]
 ) -> list[Row]:
-    names = names_of(campaign, [row.worker.worker_id for row in found])
+    names = names_of(campaign, [row.worker.worker_id for row in page])
     return [
         Row(
             pk=row.worker_id,
@@ -191,7 +191,7 @@ def _rows(
             flags=flags_of(row),
             cells=[column.cell(row) for column in columns if column.name != "worker"],
         )
-        for row in found
+        for row in page
     ]
 
 

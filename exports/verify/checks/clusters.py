@@ -40,10 +40,10 @@ def check_clusters(records: Records, facts: Facts, findings: Findings) -> None:
 
 
 def _members(records: Records) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    members: defaultdict[str, list[str]] = defaultdict(list)
     for query, row in records.placements.items():
-        found[row["cluster"]].append(query)
-    return found
+        members[row["cluster"]].append(query)
+    return members
 
 
 def _check_reason(members: list[str], near: Mapping[str, str], findings: Findings) -> None:

@@ -40,10 +40,10 @@ def judged_queries(batches: Iterable[Votes]) -> Iterator[Query]:
             votes.votes.tolist(),
             votes.yes.tolist(),
         )
-        found: list[dict[str, Judged]] = [{} for _ in votes.query_ids]
+        queries: list[dict[str, Judged]] = [{} for _ in votes.query_ids]
         for query, candidate, *counts in zip(*columns, strict=True):
-            found[query][candidate] = Judged(*counts)
-        yield from zip(votes.query_ids, found, strict=True)
+            queries[query][candidate] = Judged(*counts)
+        yield from zip(votes.query_ids, queries, strict=True)
 
 
 @dataclass

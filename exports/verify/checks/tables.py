@@ -104,9 +104,9 @@ def _check_reasons(
 
 def _times(assignments: Ints, rows: Ints) -> Ints:
     """How often each of `assignments` is among the rows."""
-    found = np.sort(rows)
-    return np.searchsorted(found, assignments, "right") - np.searchsorted(
-        found, assignments, "left"
+    sorted_rows = np.sort(rows)
+    return np.searchsorted(sorted_rows, assignments, "right") - np.searchsorted(
+        sorted_rows, assignments, "left"
     )
 
 

@@ -27,8 +27,8 @@ def link_all(folder: Path, paths: set[str], work: Path) -> None:
 
 def written(work: Path) -> list[str]:
     """The files in it that are no links."""
-    found = (path for path in work.rglob("*") if path.is_file() and not path.is_symlink())
-    return sorted(path.relative_to(work).as_posix() for path in found)
+    files = (path for path in work.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path.relative_to(work).as_posix() for path in files)
 
 
 def first_difference(stated: Path, made: Path) -> str:

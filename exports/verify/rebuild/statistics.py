@@ -12,13 +12,13 @@ Path = tuple[str, ...]
 
 
 def check_stats(
-    stated: Mapping[str, Any], found: Mapping[str, Any], findings: Findings, *, all_known: bool
+    stated: Mapping[str, Any], rebuilt: Mapping[str, Any], findings: Findings, *, all_known: bool
 ) -> list[str]:
     """Names each figure that differs; the paths of those that nobody can compute.
 
     `all_known`: false where the judgments were left out, and figures with them.
     """
-    there, made = dict(leaves(stated)), dict(leaves(found))
+    there, made = dict(leaves(stated)), dict(leaves(rebuilt))
     findings.checked += len(made)
     for path, value in made.items():
         name = ".".join(path)
@@ -48,15 +48,15 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def overlaid(stated: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def overlaid(stated: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
     """`found`, and whatever only `stated` has, in its order."""
     both = {
-        name: overlaid(value, found[name])
-        if isinstance(value, Mapping) and isinstance(found.get(name), Mapping)
-        else found.get(name, value)
+        name: overlaid(value, rebuilt[name])
+        if isinstance(value, Mapping) and isinstance(rebuilt.get(name), Mapping)
+        else rebuilt.get(name, value)
         for name, value in stated.items()
     }
-    return both | {name: value for name, value in found.items() if name not in both}
+    return both | {name: value for name, value in rebuilt.items() if name not in both}
 
 
 def _same(one: Any, other: Any) -> bool:

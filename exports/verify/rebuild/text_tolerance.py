@@ -47,9 +47,9 @@ def other_checksums(stated: Path, made: Path) -> str | None:
         return f"no JSON ({error})"
     if fault := next(faults(value, LISTED), None):
         return fault
-    there, found = _checksums(value), _checksums(orjson.loads(made.read_bytes()))
-    for path in sorted(there.keys() | found.keys()):
-        if there.get(path) != found.get(path):
+    there, here = _checksums(value), _checksums(orjson.loads(made.read_bytes()))
+    for path in sorted(there.keys() | here.keys()):
+        if there.get(path) != here.get(path):
             return f"not the sha256 of {quote(path)[1:-1]}"
     return None
 
@@ -60,17 +60,17 @@ def _checksums(values: dict[str, Any]) -> dict[str, str]:
 
 def other_texts(stated: Path, made: Path) -> str | None:
     """A plot says the same, title and labels, wherever it says it."""
-    there, found = _texts(stated), _texts(made)
-    for text in there - found:
+    there, here = _texts(stated), _texts(made)
+    for text in there - here:
         return f"says {quote(text)}, which the other files do not make"
-    for text in found - there:
+    for text in here - there:
         return f"does not say {quote(text)}, which the other files make"
     return None
 
 
 def _texts(plot: Path) -> Counter[str]:
-    found = (TAG.sub("", match[2]) for match in TEXTS.finditer(_read(plot)))
-    return Counter(" ".join(unescape(text).split()) for text in found)
+    texts = (TAG.sub("", match[2]) for match in TEXTS.finditer(_read(plot)))
+    return Counter(" ".join(unescape(text).split()) for text in texts)
 
 
 def _read(path: Path) -> str:

@@ -63,8 +63,8 @@ def _answered(
         if text in REMOVED_TEXTS:
             yield Skip(REMOVED)
         else:
-            found = {"question": title, "answer": text, "id": numbered(first, number)}
-            yield found | {"score": score}
+            row = {"question": title, "answer": text, "id": numbered(first, number)}
+            yield row | {"score": score}
 
 
 def _text(value: object) -> object:

@@ -52,9 +52,9 @@ class Window:
             self._read(CHUNK)
 
     def skip(self, sign: str, where: str) -> None:
-        found = self.sign()
-        if found != sign:
-            end = f"{found!r}" if found else "the end of the file"
+        there = self.sign()
+        if there != sign:
+            end = f"{there!r}" if there else "the end of the file"
             raise UserError(
                 f"{self.path} is not a whole JSON document: {end} is where {sign!r} belongs, "
                 f"{where}: fetch the file again."
@@ -108,16 +108,16 @@ def member_elements(path: Path, member: str, expected: str, progress: Progress) 
     """Of the list under one name of a document that is an object; the others are passed over."""
     with open_unpacked(path) as (stream, raw):
         window = Window(path, stream, raw, progress)
-        found: list[str] = []
+        members: list[str] = []
         if window.sign() != "{":
             raise UserError(f"{path} does not begin as {expected} does: it is {_kind(window)}.")
         window.place += 1
         while window.sign() != "}":
-            if found:
+            if members:
                 window.skip(",", "between two members")
             name = str(window.value("in a member's name"))
             window.skip(":", f"after the name {name[:EXCERPT]!r}")
-            found.append(name)
+            members.append(name)
             if name == member and window.sign() == "[":
                 yield from _elements(window)
             else:
@@ -127,8 +127,8 @@ def member_elements(path: Path, member: str, expected: str, progress: Progress) 
                         f"{path} is not {expected}: {member!r} is {json_type(value)}, not a list."
                     )
         window.place += 1
-        if member not in found:
-            names = ", ".join(found)[:EXCERPT]
+        if member not in members:
+            names = ", ".join(members)[:EXCERPT]
             raise UserError(f"{path} is not {expected}: its first object has {names or 'nothing'}.")
         _end(window)
 

@@ -67,11 +67,11 @@ def extracted_rows(records: Iterator[Row], extract: Extract) -> Iterator[Row]:
             yield row
             continue
         try:
-            for found in extract(row.fields):
-                if isinstance(found, Skip):
-                    yield Row(row.line, {}, skip=found.reason)
+            for extracted in extract(row.fields):
+                if isinstance(extracted, Skip):
+                    yield Row(row.line, {}, skip=extracted.reason)
                 else:
-                    yield Row(row.line, found, excerpt=row.excerpt)
+                    yield Row(row.line, extracted, excerpt=row.excerpt)
         except RowFault as fault:
             yield Row(row.line, {}, str(fault), row.excerpt)
 
@@ -87,13 +87,13 @@ def _recognised(
         yield row
 
 
-def check_names(path: Path, found: Record, *, format: str, needs: Sequence[Column]) -> None:
-    if missing := [" or ".join(names) for names in needs if not any(n in found for n in names)]:
+def check_names(path: Path, record: Record, *, format: str, needs: Sequence[Column]) -> None:
+    if missing := [" or ".join(names) for names in needs if not any(n in record for n in names)]:
         expected = ", ".join(" or ".join(names) for names in needs)
         lack = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing here"
         if len(missing) == len(needs):
             lack = "none of these is here"
-        names = ", ".join(map(str, found))[:EXCERPT] or "nothing"
+        names = ", ".join(map(str, record))[:EXCERPT] or "nothing"
         raise UserError(
             f"{path} is not in the format {format}: its rows have {expected}, but {lack} (found: "
             f"{names})."

@@ -42,10 +42,10 @@ class TrainedSelector:
         ]
         if not inputs:
             return []
-        found: list[float] = self._model.predict(
+        scores: list[float] = self._model.predict(
             inputs, batch_size=BATCH, show_progress_bar=False
         ).tolist()
-        return found
+        return scores
 
 
 def load_selector(folder: Path, device: str = "auto") -> TrainedSelector:

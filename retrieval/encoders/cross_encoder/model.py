@@ -38,7 +38,7 @@ class SelectorModel(CrossEncoder):
         return {**padded, "modality": "text"}
 
     def _pieces(self, texts: list[str], *, as_texts: bool) -> list[Encoding]:
-        found = self.tokenizer(
+        tokens = self.tokenizer(
             texts,
             add_special_tokens=False,
             padding=False,
@@ -46,7 +46,7 @@ class SelectorModel(CrossEncoder):
             split_special_tokens=as_texts,
             verbose=False,  # it warns of long texts, which are shortened below
         )
-        return list(found.encodings)
+        return list(tokens.encodings)
 
     def _joined(self, pieces: list[Encoding], between: Encoding) -> Encoding:
         backend = self.tokenizer.backend_tokenizer

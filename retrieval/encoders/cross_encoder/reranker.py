@@ -26,8 +26,8 @@ class CrossEncoderScorer:
         self._model = model
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        found = self._model.predict(list(pairs), batch_size=BATCH, show_progress_bar=False)
-        return np.asarray(found, np.float64).round(DECIMALS)
+        predicted = self._model.predict(list(pairs), batch_size=BATCH, show_progress_bar=False)
+        return np.asarray(predicted, np.float64).round(DECIMALS)
 
 
 class CosineScorer:
@@ -81,7 +81,7 @@ def _is_cross_encoder(folder: Path) -> bool:
 
 def _settings(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_bytes())
+        settings = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return settings if isinstance(settings, dict) else {}

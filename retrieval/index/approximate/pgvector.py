@@ -168,9 +168,9 @@ class PgVectorIndex:
             plan = {**PLAN, "hnsw.ef_search": str(value)}
             cursor.execute(SET_PLAN, [list(plan), list(plan.values())])
             cursor.execute(SQL(NEAREST).format(table=named(self._table)), values)
-            found = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)
-        order = np.lexsort((-found[:, 2], found[:, 0]))
-        number, at, near = found[order].T
+            neighbours = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)
+        order = np.lexsort((-neighbours[:, 2], neighbours[:, 0]))
+        number, at, near = neighbours[order].T
         place = np.arange(len(number)) - np.searchsorted(number, number)
         rows = number.astype(np.int64)
         positions[rows, place], scores[rows, place] = at, near

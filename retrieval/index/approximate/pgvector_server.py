@@ -61,15 +61,15 @@ def server_address() -> str:
 def _require_extension(connection: Connection) -> None:
     with transaction(connection) as cursor:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         raise UserError(
             f"The database at {server_address()} lacks pgvector: install it on the server and let "
             "a superuser run CREATE EXTENSION vector there, or choose another kind of index."
         )
-    if tuple(int(part) for part in found[0].split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in row[0].split(".")[:2]) < OLDEST:
         raise UserError(
-            f"The database at {server_address()} has pgvector {found[0]}, an index needs 0.8 or "
+            f"The database at {server_address()} has pgvector {row[0]}, an index needs 0.8 or "
             "newer: install that on the server and run ALTER EXTENSION vector UPDATE."
         )
 

@@ -81,8 +81,8 @@ class GpuIndex:
                 some = slice(start, start + QUERIES_PER_TILE)
                 scores[some], positions[some] = self._best(half[some], width, bias)
         margin = self._margin(asked, half)
-        found = scores.float().cpu().numpy()
-        return Neighbours(np.where(np.isneginf(found), -1, positions.cpu().numpy()), found, margin)
+        best = scores.float().cpu().numpy()
+        return Neighbours(np.where(np.isneginf(best), -1, positions.cpu().numpy()), best, margin)
 
     def save(self, folder: Path) -> None:
         """The store is all it needs."""

@@ -100,15 +100,15 @@ class LexicalIndex:
         if len(rows) > k:
             near = scores[rows]
             rows = rows[near >= np.partition(near, -k)[-k] - 10**-DECIMALS]
-        found: Scores = scores[rows].astype(np.float64).round(DECIMALS)
-        order = np.argsort(-found, kind="stable")[:k]
-        rows, found = rows[order], found[order]
+        best: Scores = scores[rows].astype(np.float64).round(DECIMALS)
+        order = np.argsort(-best, kind="stable")[:k]
+        rows, best = rows[order], best[order]
         if lacking := k - len(rows):
             scores[banned] = -1
             others = np.flatnonzero(scores == 0)[:lacking]
             rows = np.concatenate([rows, others])
-            found = np.concatenate([found, np.zeros(lacking)])
-        return rows, found
+            best = np.concatenate([best, np.zeros(lacking)])
+        return rows, best
 
     def _scores(self, text: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         """Of every row; a repeated word counts again."""

@@ -57,12 +57,12 @@ def dealt(rows: Sequence[Collection[int]], order: Iterable[int], size: int) -> l
 
 def halved(batches: Sequence[Batch], number: int) -> list[Batch]:
     """The fullest ones in two, until there are so many."""
-    found = list(batches)
-    while len(found) < number:
-        place = max(range(len(found)), key=lambda one: len(found[one]))
-        rows = found[place]
-        found[place : place + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
-    return found
+    whole = list(batches)
+    while len(whole) < number:
+        place = max(range(len(whole)), key=lambda one: len(whole[one]))
+        rows = whole[place]
+        whole[place : place + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+    return whole
 
 
 def _texts(dataset: Dataset) -> list[frozenset[int]]:

@@ -66,9 +66,9 @@ def _ranking(recipe: Recipe, records: Iterable[QueryRecord]) -> Examples:
     rows: list[tuple[Candidate, ...]] = []
     left_out = 0
     for record in records:
-        found = list(_rows_of(recipe, record, wanted))
-        left_out += not found
-        rows += found
+        of_record = list(_rows_of(recipe, record, wanted))
+        left_out += not of_record
+        rows += of_record
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     return Examples(Dataset.from_dict(columns), left_out)
 

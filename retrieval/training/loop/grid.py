@@ -51,11 +51,11 @@ class Stage:
 
     def search(self, folder: Path, progress: Progress) -> list[Trained]:
         """Every combination with the first seed, in the order of the grid."""
-        found = []
+        trained = []
         for number, settings in enumerate(self.recipe.grid(), 1):
             place = folder / f"grid-{number}"
-            found.append(self.trained(place, settings, self.recipe.seeds[0], progress))
-        return found
+            trained.append(self.trained(place, settings, self.recipe.seeds[0], progress))
+        return trained
 
     def repeated(self, best: Trained, folder: Path, progress: Progress) -> list[Trained]:
         """The best combination with every seed; the first one has been trained."""
@@ -90,13 +90,13 @@ class Stage:
         )
         shutil.rmtree(place / MODEL, ignore_errors=True)  # of a kill while it was written
         save(recipe, fitted.model, place / MODEL)
-        found = Trained(place, settings, seed, fitted.dev_loss, fitted.epochs)
-        facts = {"dev_loss": found.dev_loss, "epochs": found.epochs}
+        trained = Trained(place, settings, seed, fitted.dev_loss, fitted.epochs)
+        facts = {"dev_loss": trained.dev_loss, "epochs": trained.epochs}
         write(place / FITTED, {"order": order, **facts})
         shutil.rmtree(place / CHECKPOINTS)
         del fitted
         freed()
-        return found
+        return trained
 
 
 def best_of(trained: Sequence[Trained]) -> Trained:
@@ -107,8 +107,8 @@ def best_of(trained: Sequence[Trained]) -> Trained:
 def _finished(place: Path, order: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a power cut left of the file is as good as none: the model may not be whole either."""
     try:
-        found = json.loads((place / FITTED).read_text(encoding="utf-8"))
-        known, facts = found["order"], {name: found[name] for name in ("dev_loss", "epochs")}
+        record = json.loads((place / FITTED).read_text(encoding="utf-8"))
+        known, facts = record["order"], {name: record[name] for name in ("dev_loss", "epochs")}
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
     if known != json.loads(json.dumps(order)):

@@ -35,7 +35,7 @@ MUTANTS = {
     ): (
         ("packed once", "if hits := campaign.hits.count():", "if (hits := 0):"),
         ("all or nothing", "    with transaction.atomic():\n", "    if campaign:\n"),
-        ("no candidate is missing", "or found != wanted:", "or found > wanted:"),
+        ("no candidate is missing", "or total != wanted:", "or total > wanted:"),
         ("the pool's size", "pool.order_by(", "pool.filter(pk=0).order_by("),
         ("the seed decides", "policy=policy, seed=campaign.seed", "policy=policy, seed=1"),
         (
@@ -326,7 +326,7 @@ MUTANTS = {
             "filter(hit__campaign=campaign, passed__isnull",
             "filter(passed__isnull",
         ),
-        ("every batch", "range(0, len(found), BATCH)", "range(0, 1, BATCH)"),
+        ("every batch", "range(0, len(waiting), BATCH)", "range(0, 1, BATCH)"),
     ),
     (
         "annotation/pipeline/collecting/review.py",
@@ -439,7 +439,7 @@ MUTANTS = {
             ".update(status=Triplet.Status.UNRESOLVED)",
             ".update()",
         ),
-        ("as far as the budget reaches", "found.groups[:affordable]", "found.groups[:1]"),
+        ("as far as the budget reaches", "regrouped.groups[:affordable]", "regrouped.groups[:1]"),
         ("earlier workers", "frozenset(earlier[pk] - out)", "frozenset()"),
         ("all are known", "        _make_known(campaign)\n", "        pass\n"),
         ("told once", "Exists(reviewed), ~Exists(sent)", "Exists(reviewed)"),

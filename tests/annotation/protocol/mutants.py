@@ -147,8 +147,8 @@ MUTANTS = {
         ("fewest workers first", "return max(0, growth - share), ", "return 0, "),
         (
             "later choices are tried",
-            "if found := self.complete([*group, one], fitting[number:]):\n",
-            "if (found := self.complete([*group, one], fitting[number:])) or True:\n",
+            "if completed := self.complete([*group, one], fitting[number:]):\n",
+            "if (completed := self.complete([*group, one], fitting[number:])) or True:\n",
         ),
         (
             "a second, wider search",

@@ -73,7 +73,7 @@ def previews(session: Session, worker_id: str) -> list[Row]:
         if not qualifications.may_accept(row["requirements"], held)
         and qualifications.may_preview(row["requirements"], held)
     ]
-    found = (
+    rows = (
         session.db.execute(
             "SELECT h.hit_id, h.reward_cents, t.title, t.description"
             " FROM hits h JOIN hit_types t USING (hit_type_id)"
@@ -83,7 +83,7 @@ def previews(session: Session, worker_id: str) -> list[Row]:
         ).fetchone()
         for hit_type_id in guarded
     )
-    return [row for row in found if row is not None]
+    return [row for row in rows if row is not None]
 
 
 def at_work(session: Session, worker_id: str) -> list[Row]:
