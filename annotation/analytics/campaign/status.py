@@ -190,8 +190,9 @@ def _times(count: int) -> str:
 def _unreadable(campaign: Campaign) -> Iterator[Blocker]:
     faults = campaign.hits.exclude(fault="").order_by().values_list("fault")
     for reason, hits in faults.annotate(hits=Count("pk")).order_by("-hits", "fault")[:MOST]:
-        shown = reason.removesuffix(".")  # as they end it that show it
-        reason = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
+        fault = reason.removesuffix(".")  # who shows the sentence ends it
+        reason = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {fault}"
+        reason = campaign.policy.crowd_traits.said(reason)
         command = f"; `quorum campaign reconcile {campaign}` compares them with the crowd's record"
         yield Blocker(reason, reason + command, operation="reconcile")
 
@@ -200,7 +201,7 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:
     expired = expired_hits(campaign, now).count()
     if expired and campaign.state != State.CANCELLED:
         hits = "1 HIT has" if expired == 1 else f"{expired:,} HITs have"
-        reason = f"{hits} expired with votes missing"
+        reason = campaign.policy.crowd_traits.said(f"{hits} expired with votes missing")
         command = f": `quorum campaign extend {campaign} --days 7` gives them more time"
         yield Blocker(reason, reason + command, operation="extend", options={"days": 7})
 

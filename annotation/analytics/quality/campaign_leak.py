@@ -17,7 +17,7 @@ def measure_leak(campaign: Campaign) -> float | None:
 
 
 def leak_warning(campaign: Campaign) -> str:
-    """Empty where nothing is measured, or nothing is wrong."""
+    """Empty where nothing is measured, or nothing is wrong; a page has a button beside it."""
     if campaign.control_leak is None or campaign.control_leak <= LEAKS_ABOVE:
         return ""
     remedy = "Draft controls from the campaign's own corpus, confirm them, and pack again."
@@ -28,8 +28,10 @@ def leak_warning(campaign: Campaign) -> str:
 
 def leak_figures(campaign: Campaign) -> dict[str, object]:
     """What commands and jobs say of it; nothing where nothing is measured."""
-    warning = leak_warning(campaign)
-    figures = {"control_auc": campaign.control_leak, "warning": warning or None}
+    warning = leak_warning(campaign) or None
+    if warning:
+        warning += f" `quorum campaign draft-controls {campaign}` drafts them."
+    figures = {"control_auc": campaign.control_leak, "warning": warning}
     return {name: value for name, value in figures.items() if value is not None}
 
 

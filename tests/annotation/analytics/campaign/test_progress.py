@@ -8,6 +8,7 @@ from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause, prolong
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.labels.expert_agreement import BASIS
+from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.policy.policy import Policy
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import Stage
@@ -200,6 +201,14 @@ def test_hits_whose_record_cannot_be_read_are_told(stage: Stage) -> None:
         "2 HITs cannot be read: no such HIT; `quorum campaign reconcile faq` compares them "
         "with the crowd's record"
     ]
+
+
+def test_blockers_of_a_team_speak_of_tasks(stage: Stage) -> None:
+    stage.publish()
+    stage.campaign.hits.filter(number__lte=2).update(fault="no answer")
+    stage.campaign.policy_data |= CROWDS["inhouse"].defaults()
+    [unreadable, *_] = blockers(stage.campaign)
+    assert unreadable.reason == "2 tasks cannot be read: no answer"
 
 
 def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.analytics.quality.campaign_leak import leak_warning, measure_leak
+from annotation.analytics.quality.campaign_leak import leak_figures, leak_warning, measure_leak
 from annotation.models import Campaign
 from annotation.pipeline.publishing.pack import pack_hits
 from core.errors import UserError
@@ -30,6 +30,10 @@ def test_controls_of_other_subjects_are_told_apart_with_a_warning(campaign: Camp
         f"Controls can be told apart: AUC {auc:.2f}. Draft controls from the campaign's own "
         "corpus, confirm them, and pack again."
     )
+    assert leak_figures(campaign) == {
+        "control_auc": auc,
+        "warning": f"{leak_warning(campaign)} `quorum campaign draft-controls faq` drafts them.",
+    }
 
 
 def test_with_controls_of_its_own_the_warning_asks_for_more_of_them(campaign: Campaign) -> None:
@@ -38,6 +42,7 @@ def test_with_controls_of_its_own_the_warning_asks_for_more_of_them(campaign: Ca
     assert leak_warning(campaign).startswith("Controls can be told apart: AUC 0.61. Confirm more")
     campaign.control_leak = 0.6
     assert leak_warning(campaign) == ""
+    assert leak_figures(campaign) == {"control_auc": 0.6}
 
 
 def test_a_campaign_that_is_not_packed_has_no_figure(campaign: Campaign) -> None:
