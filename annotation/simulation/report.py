@@ -111,27 +111,27 @@ def per_label(report: Figures) -> str:
 
 def render(result: Mapping[str, Any]) -> dict[str, object]:
     """For the command line: what counts most first."""
-    drawn = figures(result)
+    facts = figures(result)
     money = {
-        "cost": dollars(drawn.cents),
-        "cost_per_label": per_label(drawn),
-        "whole_campaign": dollars(drawn.whole_cents),
-        "estimated_before": dollars(drawn.estimated_cents),
+        "cost": dollars(facts.cents),
+        "cost_per_label": per_label(facts),
+        "whole_campaign": dollars(facts.whole_cents),
+        "estimated_before": dollars(facts.estimated_cents),
     }
     return {
-        "ended": drawn.end,
-        "queries": drawn.queries,
-        "triplets": drawn.triplets,
-        "hits": drawn.hits,
-        "assignments": drawn.assignments,
-        "rejected": drawn.rejected,
-        **(money if drawn.cents else {}),
-        "labelled": drawn.labelled,
-        "unresolved": drawn.unresolved,
-        "open": drawn.open,
-        "ties": drawn.ties,
-        "agreement": percent(drawn.agreement, unknown=NOTHING),
-        "true_labels": f"{percent(drawn.accuracy)} ({percent(drawn.low)} to {percent(drawn.high)})",
-        "careless_and_spammers_excluded": f"{drawn.caught} of {drawn.bad}",
-        "careful_people_lost": drawn.lost,
+        "ended": facts.end,
+        "queries": facts.queries,
+        "triplets": facts.triplets,
+        "hits": facts.hits,
+        "assignments": facts.assignments,
+        "rejected": facts.rejected,
+        **(money if facts.cents else {}),
+        "labelled": facts.labelled,
+        "unresolved": facts.unresolved,
+        "open": facts.open,
+        "ties": facts.ties,
+        "agreement": percent(facts.agreement, unknown=NOTHING),
+        "true_labels": f"{percent(facts.accuracy)} ({percent(facts.low)} to {percent(facts.high)})",
+        "careless_and_spammers_excluded": f"{facts.caught} of {facts.bad}",
+        "careful_people_lost": facts.lost,
     }

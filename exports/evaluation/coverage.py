@@ -60,27 +60,27 @@ def refuse_foreign_ids(
         )
 
 
-def sentences(scores: RunScores, known: Coverage, *, run: Path, split: str) -> Iterator[str]:
-    if known.missing_queries:
+def sentences(scores: RunScores, gaps: Coverage, *, run: Path, split: str) -> Iterator[str]:
+    if gaps.missing_queries:
         yield (
-            f"Queries of {split} that {run} lacks: {known.missing_queries:,} (for example "
+            f"Queries of {split} that {run} lacks: {gaps.missing_queries:,} (for example "
             f"{scores.missing_queries[0]}); they count as nothing retrieved."
         )
-    if known.unranked_candidates:
+    if gaps.unranked_candidates:
         yield (
-            f"Candidates that {run} leaves out of its queries: {known.unranked_candidates:,}; "
+            f"Candidates that {run} leaves out of its queries: {gaps.unranked_candidates:,}; "
             "they count as not retrieved."
         )
-    if known.unjudged_candidates:
+    if gaps.unjudged_candidates:
         yield (
-            f"Candidates of {run} that its queries lack in {split}: {known.unjudged_candidates:,} "
+            f"Candidates of {run} that its queries lack in {split}: {gaps.unjudged_candidates:,} "
             f"(for example {quote(scores.unjudged_example)}); nobody judged them, so that they "
             "count as irrelevant and keep their places."
         )
-    if known.queries_of_other_splits:
-        yield f"Queries of other splits in {run}: {known.queries_of_other_splits:,}; ignored."
-    if known.unknown_queries:
-        yield f"Queries of no split in {run}: {known.unknown_queries:,}; ignored."
+    if gaps.queries_of_other_splits:
+        yield f"Queries of other splits in {run}: {gaps.queries_of_other_splits:,}; ignored."
+    if gaps.unknown_queries:
+        yield f"Queries of no split in {run}: {gaps.unknown_queries:,}; ignored."
 
 
 def damaged(release: Path, error: Exception) -> UserError:

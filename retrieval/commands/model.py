@@ -196,15 +196,15 @@ def verify_models(
 ) -> Result:
     """Read every file of the models again. Exit status 2 if any has changed."""
     models = [model_named(name)] if name else ModelReports().models
-    verified = []
+    damaged = []
     with progress(len(models), "Reading", " models") as bar:
         for model in models:
             try:
                 verify(model)
             except UserError as error:
-                verified.append(str(error))
+                damaged.append(str(error))
             bar.update()
-    return {"models": len(models), "damaged": verified}
+    return {"models": len(models), "damaged": damaged}
 
 
 @app.verb("card", render=lambda result: result["card"].rstrip())

@@ -36,8 +36,8 @@ class OpenIndex:
 
     def pairs_not_indexed(self, excluded: Mask) -> int:
         """How many that its corpus has now it lacks; `excluded` without any question."""
-        missing = len(excluded) - int(np.count_nonzero(excluded))
-        return max(0, living_pairs(self.version.corpus) - missing)
+        searchable = len(excluded) - int(np.count_nonzero(excluded))
+        return max(0, living_pairs(self.version.corpus) - searchable)
 
     def search(self, queries: Vectors, k: int, excluded: Mask) -> tuple[Positions, Scores]:
         return nearest(self.index, self.store, queries, k, excluded)

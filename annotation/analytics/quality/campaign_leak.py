@@ -42,8 +42,8 @@ def _items_of(campaign: Campaign) -> list[ShownItem]:
     rows = items.order_by("hit__number", "position").values_list(
         "hit__number", "position", "key", "control_id", *CONTROL, *CANDIDATE
     )
-    met = []
+    shown = []
     for hit, position, key, control, *texts in rows:
         query, question, answer = texts[3:] if control is None else texts[:3]
-        met.append(ShownItem(hit, position, key, query, question, answer, control is not None))
-    return met
+        shown.append(ShownItem(hit, position, key, query, question, answer, control is not None))
+    return shown

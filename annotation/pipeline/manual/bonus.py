@@ -32,13 +32,13 @@ def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
     if not reason.strip():
         raise UserError("The worker sees the reason for the bonus: add --reason.")
     assignments = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
-    earner = assignments.filter(crowd_id=assignment).first()
-    if earner is None:
+    rewarded = assignments.filter(crowd_id=assignment).first()
+    if rewarded is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     asked = campaign.outbox.filter(token=_token(assignment, cents, reason))
     new = not asked.exclude(state=OutboxMessage.State.CANCELLED).exists()
     price = bonus_price_cents(cents, campaign.policy)
-    return Bonus(earner.worker.worker_id, assignment, price, new)
+    return Bonus(rewarded.worker.worker_id, assignment, price, new)
 
 
 def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
@@ -96,15 +96,15 @@ def withdraw_refused(campaign: Campaign) -> None:
 
 
 def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:
-    earner = Assignment.objects.get(crowd_id=assignment)
+    rewarded = Assignment.objects.get(crowd_id=assignment)
     message, _ = OutboxMessage.objects.update_or_create(
         token=_token(assignment, cents, reason),
         defaults={"state": OutboxMessage.State.PENDING, "error": "", "retry_at": None},
         create_defaults={
             "campaign": campaign,
             "kind": OutboxMessage.Kind.BONUS,
-            "assignment": earner,
-            "worker_id": earner.worker_id,
+            "assignment": rewarded,
+            "worker_id": rewarded.worker_id,
             "cents": cents,
             "reason": reason,
         },

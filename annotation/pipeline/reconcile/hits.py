@@ -39,15 +39,15 @@ def meet_strangers(sides: Sides, report: Reconciled) -> None:
         if theirs.hit_id not in known:
             strangers[theirs.annotation].append(theirs)
     listed = {theirs.hit_id for theirs in sides.listing.hits}
-    for key, crowd_id, ours in _with_ours(sides.campaign, strangers):
+    for key, crowd_id, crowd_hits in _with_ours(sides.campaign, strangers):
         if not key:
             why = "no HIT here has its annotation: this database is older than the HIT"
-            _withdraw(ours, sides, why, report)
+            _withdraw(crowd_hits, sides, why, report)
         elif crowd_id is None:
-            _adopt(sides.campaign, max(ours, key=_progress), sides.now, report)
+            _adopt(sides.campaign, max(crowd_hits, key=_progress), sides.now, report)
         elif crowd_id in listed:
             # Ours may have been published while the list was read: then it is among them.
-            extra = [theirs for theirs in ours if theirs.hit_id != crowd_id]
+            extra = [theirs for theirs in crowd_hits if theirs.hit_id != crowd_id]
             _withdraw(extra, sides, f"HIT {key} is {crowd_id} there", report)
 
 

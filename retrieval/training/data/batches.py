@@ -57,12 +57,12 @@ def dealt(rows: Sequence[Collection[int]], order: Iterable[int], size: int) -> l
 
 def halved(batches: Sequence[Batch], number: int) -> list[Batch]:
     """The fullest ones in two, until there are so many."""
-    whole = list(batches)
-    while len(whole) < number:
-        place = max(range(len(whole)), key=lambda one: len(whole[one]))
-        rows = whole[place]
-        whole[place : place + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
-    return whole
+    parts = list(batches)
+    while len(parts) < number:
+        place = max(range(len(parts)), key=lambda one: len(parts[one]))
+        rows = parts[place]
+        parts[place : place + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+    return parts
 
 
 def _texts(dataset: Dataset) -> list[frozenset[int]]:

@@ -220,6 +220,10 @@ def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
     one_hit.advance()
     [report] = blockers(one_hit.campaign, clock=one_hit.mturk.clock.now)
     assert report.startswith("1 HIT has expired with votes missing: `quorum campaign extend faq")
+    one_hit.campaign.policy_data |= CROWDS["inhouse"].defaults()
+    report, *_ = blockers(one_hit.campaign, clock=one_hit.mturk.clock.now)
+    assert report.reason == "1 task has expired with votes missing"
+    one_hit.campaign.refresh_from_db()
     prolong(one_hit.campaign, days=7, now=one_hit.mturk.clock.now())
     assert blockers(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
 
