@@ -45,7 +45,7 @@ def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> Ht
         at = Place(key_of(request.GET.get("from", "")), down)
         context |= _window_context(request, listed.find(campaign, form, at))
         context["down"] = down
-        if context["found"].total is None and not asked:
+        if context["window"].total is None and not asked:
             newest = snapshots.newest(campaign)
             context["about"] = newest and newest.figures.get(listed.figure)
     template = f"annotation/hits/{name}.html"
@@ -55,7 +55,7 @@ def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> Ht
 
 def _window_context(request: HttpRequest, page: Window) -> dict[str, Any]:
     steps = Steps(request.GET)
-    return {"found": page, "steps": steps, "next": page.more and steps.next(page.more)}
+    return {"window": page, "steps": steps, "next": page.more and steps.next(page.more)}
 
 
 def every_row(listed: Listed[F], campaign: Campaign, form: F, down: bool) -> Iterator[Any]:

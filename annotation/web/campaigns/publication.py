@@ -31,7 +31,7 @@ def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     except UserError as error:
         return _render(request, campaign, {"fault": str(error)}, status=422)
     misspelt = request.method == "POST" and publication.crowd.is_production
-    return _render(request, campaign, {"found": publication, "misspelt": misspelt})
+    return _render(request, campaign, {"publication": publication, "misspelt": misspelt})
 
 
 def _is_confirmed(request: HttpRequest, campaign: Campaign) -> bool:

@@ -58,7 +58,7 @@ def pages(client: Client, kind: str, /, **asked: object) -> Iterator[Any]:
     for _ in range(100):
         response = client.get(address(kind), {**asked, "from": start})
         assert response.status_code == 200
-        found = response.context["found"]
+        found = response.context["window"]
         yield found
         start = found.more
         if start is None:
@@ -117,7 +117,7 @@ def test_of_very_many_queries_the_first_ones_are_shown_and_it_says_so(
     monkeypatch.setattr(triplets, "MOST_QUERIES", 2)
     response = root().get(address("triplets"), {"q": "what"})
     first = campaign.query_set.queries.order_by("position")[:2]
-    found = {row.candidate.query for row in response.context["found"].rows}
+    found = {row.candidate.query for row in response.context["window"].rows}
     assert found == set(first)
     assert "More than 2 queries have these words" in response.content.decode()
 
@@ -255,15 +255,15 @@ def test_what_cannot_be_asked_for_is_said(
     response = root().get(address(kind), asked)
     assert response.status_code == 422
     assert "dash-error" in response.content.decode()
-    assert "found" not in response.context
+    assert "window" not in response.context
 
 
 def test_an_address_made_up_begins_at_the_beginning(campaign: Campaign) -> None:
     client = root()
     for kind in LISTS:
-        first = client.get(address(kind)).context["found"].rows
+        first = client.get(address(kind)).context["window"].rows
         for start in ("-1", "x", "9" * 30, "1 or 1=1", "²", ""):
-            found = client.get(address(kind), {"from": start}).context["found"]
+            found = client.get(address(kind), {"from": start}).context["window"]
             assert found.rows == first, (kind, start)
 
 
@@ -297,7 +297,7 @@ def test_from_the_end_the_pages_show_the_same_and_previous_leads_back(
     place = address(kind)
     there, response = [], client.get(place, {"sort": "-"})
     while True:
-        there.append(response.context["found"].rows)
+        there.append(response.context["window"].rows)
         if not response.context["next"]:
             break
         response = client.get(place + response.context["next"])
@@ -306,7 +306,7 @@ def test_from_the_end_the_pages_show_the_same_and_previous_leads_back(
     back = []
     while response.context["steps"].previous:
         response = client.get(place + response.context["steps"].previous)
-        back.append(response.context["found"].rows)
+        back.append(response.context["window"].rows)
     assert back == there[-2::-1]
     assert response.context["steps"].first == ""
 
@@ -319,7 +319,7 @@ def test_from_the_end_the_pages_show_the_same_and_previous_leads_back(
 def test_the_total_is_of_what_the_filter_finds(
     campaign: Campaign, kind: str, asked: dict[str, object], total: int | None
 ) -> None:
-    found = root().get(address(kind), asked).context["found"]
+    found = root().get(address(kind), asked).context["window"]
     assert found.total == (len(walk(root(), kind, **asked)) if total is None else total)
 
 
@@ -331,7 +331,7 @@ def test_a_long_list_is_not_counted_but_estimated(
     client = root()
     assert "about 15 triplets" in client.get(address("triplets")).content.decode()
     filtered = client.get(address("triplets"), {"votes": 2})
-    assert filtered.context["found"].total is None
+    assert filtered.context["window"].total is None
     assert "about" not in filtered.content.decode().split('aria-label="Found"')[1][:300]
 
 
