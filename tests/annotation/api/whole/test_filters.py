@@ -72,8 +72,8 @@ def asked_of(kind: type[Filter]) -> Iterator[str]:
 
 def on_page(client: Client, address: str, key: str) -> list[object]:
     seen = client.get(address).context
-    found = [entry for entry, _ in seen["rows"]] if "rows" in seen else seen["found"].rows
-    return sorted(row.number if key == "number" else row.pk for row in found)
+    rows = [entry for entry, _ in seen["rows"]] if "rows" in seen else seen["window"].rows
+    return sorted(row.number if key == "number" else row.pk for row in rows)
 
 
 @pytest.mark.parametrize("page", LISTS)
