@@ -146,9 +146,9 @@ class BehaviourAdmin(ReadOnlyAdmin):
 
 @admin.register(ItemReport)
 class ItemReportAdmin(ReadOnlyAdmin):
-    list_display = ("item", "reason", "text", "assignment")
+    list_display = ("item", "reason", "cannot_judge", "text", "assignment")
     list_select_related = ("item", "assignment")
-    list_filter = ("reason",)
+    list_filter = ("reason", "cannot_judge")
     search_fields = ("text",)
 
 

@@ -215,10 +215,11 @@ class Behaviour(models.Model):
 
 
 class ItemReport(models.Model):
-    """A worker's word that something is wrong with an item."""
+    """A worker's word that something is wrong with an item, or why they can't judge it."""
 
     class Reason(models.TextChoices):
         UNCLEAR = "unclear", "It cannot be understood"
+        KNOWLEDGE = "knowledge", "It needs knowledge that I do not have"
         OFFENSIVE = "offensive", "It is offensive"
         PERSONAL = "personal", "It holds personal data"
         LANGUAGE = "language", "It is in another language"
@@ -228,10 +229,15 @@ class ItemReport(models.Model):
     item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="reports")
     reason = models.CharField(max_length=9, choices=Reason.choices)
     text = models.CharField(max_length=500, blank=True)
+    cannot_judge = models.BooleanField(default=False)  # this, and no judgment
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["assignment", "item"], name="one_report_per_item")
+        ]
+        indexes = [
+            # labels ask for these alone, and there are few
+            models.Index(fields=["item"], condition=Q(cannot_judge=True), name="cannot_be_judged")
         ]
 
     def __str__(self) -> str:

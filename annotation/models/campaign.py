@@ -147,6 +147,9 @@ class Triplet(models.Model):
     )
     votes = models.PositiveSmallIntegerField(default=0)
     positive_votes = models.PositiveSmallIntegerField(default=0)
+    cannot_judge = models.PositiveSmallIntegerField(
+        default=0, db_default=0
+    )  # who said so: no votes
     # As it came with a dataset made elsewhere: it stands until votes make a majority.
     imported_label = models.SmallIntegerField(null=True, blank=True)
 

@@ -117,7 +117,8 @@ def _assign_splits(
 
 def _copy(extract: Path, folder: Path, options: Options) -> None:
     """What a release shows as the record has it."""
-    for name in (CAMPAIGN, GOLD, *(OF_THE_ANNOTATORS if options.judgments else ())):
+    tables = [name for name in OF_THE_ANNOTATORS if (extract / name).exists()]
+    for name in (CAMPAIGN, GOLD, *(tables if options.judgments else ())):
         shutil.copyfile(extract / name, folder / name)
     shutil.copytree(extract / "instructions", folder / "instructions")
 

@@ -22,6 +22,8 @@ def trust(facts: Facts, stats: Facts) -> Iterator[str]:
         yield f"The label error is measured on {judged}: {campaign['label_error_basis']}."
     if facts["policy"]["adjudication"] == "decide":
         yield _adjudicated(stats["label_sources"])
+    if "cannot_judge" in campaign:
+        yield _cannot_judge(campaign["cannot_judge"])
     if workers := stats.get("workers"):
         yield from _workers(workers, campaign, facts["policy"]["annotators"])
     controls = stats.get("controls")
@@ -34,6 +36,15 @@ def _adjudicated(sources: Facts) -> str:
         f"Experts who adjudicated decided {plural(sources['expert'], 'label')}, the votes made "
         f"{count(sources['majority'])}; label_source tells which. The label error is that of the "
         "votes, before experts decided."
+    )
+
+
+def _cannot_judge(said: Facts) -> str:
+    answers = plural(said["answers"], "valid answer")
+    why = "; ".join(f"{count(n)} {reason}" for reason, n in said["reasons"].items())
+    return (
+        f"{answers} on {plural(said['triplets'], 'triplet')} said “can't judge”"
+        f"{f' ({why})' if why else ''}; none of them is a vote."
     )
 
 

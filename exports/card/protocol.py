@@ -94,10 +94,12 @@ def _hits(policy: Facts) -> str:
     positive, negative = policy["positive_controls"], policy["negative_controls"]
     real = policy["hit_size"] - positive - negative
     answer = "was shown as context" if policy["show_answer"] else "was not shown"
+    marks = "were marked" if policy["mark_differences"] else "were not marked"
     return (
         f"Triplets were judged {policy['hit_size']} at a time: {real} real ones of different "
         f"queries and mixed ranks, {plural(positive, 'positive control')} and "
-        f"{plural(negative, 'negative control')}, in an order drawn by a seed. The answer {answer}."
+        f"{plural(negative, 'negative control')}, in an order drawn by a seed. The answer "
+        f"{answer}. Words that only one of the two questions has {marks}."
     )
 
 
@@ -116,7 +118,17 @@ def _votes(policy: Facts) -> str:
         f"Each triplet was judged by {policy['annotators']} different workers. Without a strict "
         f"majority one more vote was requested, {where}, up to {policy['max_votes']} votes. The "
         f"label is the strict majority of all valid votes{unless}; a triplet without one has no "
-        "label and is not released."
+        f"label and is not released.{_cannot_judge(policy)}"
+    )
+
+
+def _cannot_judge(policy: Facts) -> str:
+    limit = policy["cannot_judge_limit"]
+    if not limit:
+        return " Annotators answered Yes or No only."
+    return (
+        " Annotators could also answer that they can't judge a triplet, with a reason: no vote. "
+        f"A triplet without a majority was asked no more after {plural(limit, 'such answer')}."
     )
 
 

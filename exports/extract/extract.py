@@ -10,6 +10,7 @@ from annotation.models import Campaign
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from exports.extract.assignments import write_assignments
+from exports.extract.cannot_judge import write_cannot_judge
 from exports.extract.facts import write_facts
 from exports.extract.gold import write_gold
 from exports.extract.pseudonyms import People
@@ -32,6 +33,7 @@ def extract(
         workers = people.workers(seen)
         write_queries(seen, folder, workers, progress)
         cents = write_assignments(seen, folder, workers)
+        write_cannot_judge(seen, folder, workers)
         write_gold(seen, folder, people)
         write_facts(seen, folder, workers, triplets=triplets, work_cents=cents)
 

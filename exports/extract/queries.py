@@ -141,7 +141,7 @@ def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None
                 continue
             said = experts.get(one.triplet, NO_EXPERTS)
             stored = one.label, one.label_source, one.votes, one.yes
-            if stored != outcome(cast, yes, one.imported, *said)[1:]:
+            if stored != outcome(cast, yes, one.imported, *said)[1:5]:
                 raise UserError(
                     f"The label of triplet {one.triplet} is not the one its {cast} valid votes "
                     f"make: run `quorum campaign collect {campaign}` first."

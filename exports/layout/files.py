@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from annotation.protocol.policy.policy import Policy
+
 FORMAT = "quorum-release"
 FORMAT_VERSION = 2
 # Of a release whose candidates several retrievers found: its records tell by whom.
@@ -34,11 +36,19 @@ PLACEMENTS = "placements.jsonl"
 # and "adjudicated", where adjudication decides: the labels with true make the triplet's.
 GOLD = "gold.jsonl"
 
+# Only where the policy lets people say that they can't judge.
+CANNOT_JUDGE = "cannot_judge.parquet"
 JUDGMENTS = "judgments.parquet"
 ASSIGNMENTS = "assignments.parquet"
 CONTROLS = "controls.parquet"
 # Left out where the annotators' work is not to be published.
-OF_THE_ANNOTATORS = (JUDGMENTS, ASSIGNMENTS, CONTROLS)
+OF_THE_ANNOTATORS = (JUDGMENTS, ASSIGNMENTS, CONTROLS, CANNOT_JUDGE)
+
+
+def annotators_tables(policy: Policy) -> tuple[str, ...]:
+    """Those that a release has if it has any."""
+    return OF_THE_ANNOTATORS if policy.cannot_judge_limit else OF_THE_ANNOTATORS[:-1]
+
 
 # Of an extract, before the queries are split (see exports.building.assemble):
 QUERIES = "queries.jsonl"  # all queries' records, in the order of the ids

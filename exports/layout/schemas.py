@@ -17,7 +17,7 @@ import pyarrow as pa
 from annotation.protocol.labels.majority import LabelSource
 from annotation.protocol.labels.valid_votes import ASKED
 from exports.layout import rules
-from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
+from exports.layout.files import ASSIGNMENTS, CANNOT_JUDGE, CONTROLS, JUDGMENTS
 from exports.layout.rules import COUNT, ID, LABEL, NUMBER, TEXT, Rule
 from retrieval.ranking.fusion import BM25, DENSE
 
@@ -166,6 +166,14 @@ JUDGMENT_COLUMNS = (
     Column("value", pa.int8(), "The vote: 1 or 0"),
     HIT,
 )
+# Valid work that could not judge a triplet a row, by query id, rank and time of submission.
+CANNOT_JUDGE_COLUMNS = (
+    QUERY_ID,
+    CANDIDATE_ID,
+    WORKER,
+    Column("reason", pa.string(), "Why the worker could not judge it"),
+    HIT,
+)
 # What the rule of votes may ask for, beside the status and who is excluded.
 FACT_COLUMNS = (
     Column(
@@ -191,12 +199,18 @@ CONTROL_COLUMNS = (
     Column("kind", pa.string(), "positive or negative"),
     Column("control", pa.string(), "Hash of the control's two questions"),  # control_digest
     Column("expected", pa.int8(), "The right answer of the control"),
-    Column("given", pa.int8(), "The worker's answer; empty where it was left out", null=True),
+    Column(
+        "given",
+        pa.int8(),
+        "The worker's answer; empty where it was left out, or could not be judged",
+        null=True,
+    ),
 )
 TABLE_COLUMNS = {
     JUDGMENTS: JUDGMENT_COLUMNS,
     ASSIGNMENTS: ASSIGNMENT_COLUMNS,
     CONTROLS: CONTROL_COLUMNS,
+    CANNOT_JUDGE: CANNOT_JUDGE_COLUMNS,
 }
 TABLES = {name: arrow_schema(columns) for name, columns in TABLE_COLUMNS.items()}
 DESCRIPTIONS = {

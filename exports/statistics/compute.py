@@ -31,6 +31,7 @@ from exports.statistics.assignments import (
     read_assignments,
     read_controls,
 )
+from exports.statistics.cannot_judge import CannotJudge, read_cannot_judge
 from exports.statistics.counts import split_rows
 from exports.statistics.gold import Gold, read_gold
 from exports.statistics.judgments import Judged, read_judged
@@ -44,6 +45,7 @@ class Annotators:
     judged: Judged
     work: AssignmentCounts
     controls: Controls
+    cannot_judge: CannotJudge
 
 
 def figures(folder: Path, *, annotators: Path | None) -> dict[str, Any]:
@@ -80,10 +82,12 @@ def _pooled(facts: dict[str, Any]) -> bool:
 
 
 def _read(folder: Path, policy: Policy, gold: Gold) -> Annotators:
+    cannot_judge = read_cannot_judge(folder, policy)
     return Annotators(
-        read_judged(folder / JUDGMENTS, policy, gold),
+        read_judged(folder / JUDGMENTS, policy, gold, cannot_judge.sent_to_experts(policy)),
         read_assignments(folder / ASSIGNMENTS),
         read_controls(folder / CONTROLS),
+        cannot_judge,
     )
 
 
@@ -96,6 +100,7 @@ def _of_the_annotators(tables: Annotators) -> dict[str, Any]:
             "ties_broken": tables.judged.ties_broken,
             "workers": len(tables.work.workers),
             "assignments": tables.work.assignments(),
+            **tables.cannot_judge.figures(),
         },
         "agreement": agreement,
         "workers": {

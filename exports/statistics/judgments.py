@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.policy.policy import Policy
 from exports.statistics.agreement import VoteCounts
-from exports.statistics.gold import Gold
+from exports.statistics.gold import Gold, TripletKey
 from exports.statistics.votes import Ints, Votes, read_votes
 from exports.statistics.workers import WorkerTally
 
@@ -23,6 +24,8 @@ MOST_VOTES = 1 << 20
 class Judged:
     policy: Policy
     gold: Gold
+    # Whose status is unresolved unless votes, or experts, make their labels.
+    sent_to_experts: set[TripletKey] = field(default_factory=set)
     workers: WorkerTally = field(default_factory=WorkerTally)
     statuses: Counter[str] = field(default_factory=Counter)  # of the triplets with a vote
     ties_broken: int = 0
@@ -33,6 +36,7 @@ class Judged:
     def add(self, votes: Votes) -> None:
         self.workers.add(votes)
         decided = self._decided(votes)
+        self._end_asking(votes, decided)
         size, yes = votes.yes_among_first(self.policy.annotators)
         # A tie is what the first round of annotators leaves without a majority.
         self.ties_broken += int(((decided == "labelled") & (2 * yes == size)).sum())
@@ -48,7 +52,7 @@ class Judged:
         ]
         for status, n in zip(statuses, np.bincount(kind), strict=True):
             self.statuses[status] += int(n)
-        return np.array(statuses)[kind]
+        return np.array(statuses, dtype=object)[kind]
 
     def _count(self, votes: Votes) -> None:
         self.units.append(self._by_query(votes.query, votes.votes * MOST_VOTES + votes.yes))
@@ -62,6 +66,28 @@ class Judged:
         kinds = int(kind.max(initial=0)) + 1
         keys, triplets = np.unique(query * kinds + kind, return_counts=True)
         return np.vstack([self.queries + keys // kinds, keys % kinds, triplets])
+
+    def _end_asking(self, votes: Votes, decided: np.ndarray) -> None:
+        asked_of = {query for query, _ in self.sent_to_experts}
+        for number, query in enumerate(votes.query_ids):
+            for triplet in votes.triplets_of(number) if query in asked_of else ():
+                key = query, votes.candidate(triplet)
+                if key in self.sent_to_experts:
+                    self.sent_to_experts.discard(key)
+                    if decided[triplet] == "open":
+                        decided[triplet] = "unresolved"
+                        self.statuses["open"] -= 1
+                        self.statuses["unresolved"] += 1
+
+    def end(self) -> None:
+        """Those without a vote, which only the gold tells of."""
+        for key in self.sent_to_experts:
+            experts = self.gold.votes.get(key)
+            if experts and experts.decide:
+                continue
+            self.statuses["unresolved"] += 1
+            if experts:
+                self.gold.unresolved.add(key)
 
     def _note_unresolved_gold(self, votes: Votes, decided: np.ndarray) -> None:
         for number, query in enumerate(votes.query_ids):
@@ -86,11 +112,14 @@ class Judged:
         )
 
 
-def read_judged(path: Path, policy: Policy, gold: Gold) -> Judged:
+def read_judged(
+    path: Path, policy: Policy, gold: Gold, sent_to_experts: Collection[TripletKey] = ()
+) -> Judged:
     """Fills in which of the triplets that experts labelled are unresolved still."""
-    judged = Judged(policy, gold)
+    judged = Judged(policy, gold, set(sent_to_experts))
     for votes in read_votes(path, {}):
         judged.add(votes)
+    judged.end()
     return judged
 
 

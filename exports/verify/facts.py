@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.protocol.policy.policy import Policy, PolicyError
-from exports.layout.files import CAMPAIGN, IMPORTED, MANIFEST, OF_THE_ANNOTATORS, RELEASE
+from annotation.protocol.policy.policy import Policy, PolicyError, policy_digest
+from exports.layout.files import CAMPAIGN, IMPORTED, MANIFEST, RELEASE, annotators_tables
 from exports.layout.manifest import tells_sources, version_of
 from exports.verify.findings import Findings
 from exports.verify.schemas import CAMPAIGN_SCHEMA, RELEASE_SCHEMA, read_object
@@ -86,13 +86,15 @@ def check_facts(
     _check_names(manifest, campaign, release, findings)
     _check_previous(release, findings)
     _check_instructions(folder, campaign, sound, findings)
-    for name in OF_THE_ANNOTATORS:
+    policy = _policy(campaign, findings)
+    if policy is None:
+        return None
+    for name in annotators_tables(policy):
         if release["options"]["judgments"] != (name in manifest["files"]):
             findings.differ(
                 RELEASE, f"{RELEASE}: options.judgments does not say whether there is a {name}"
             )
-    policy = _policy(campaign, findings)
-    return None if policy is None else Facts(policy, campaign, release)
+    return Facts(policy, campaign, release)
 
 
 def _policy(campaign: Mapping[str, Any], findings: Findings) -> Policy | None:
@@ -101,7 +103,7 @@ def _policy(campaign: Mapping[str, Any], findings: Findings) -> Policy | None:
     except (PolicyError, TypeError) as error:
         findings.differ(CAMPAIGN, f"{CAMPAIGN}: policy: {error}")
         return None
-    if policy.digest() != campaign["policy_sha256"]:
+    if policy_digest(campaign["policy"]) != campaign["policy_sha256"]:
         findings.differ(CAMPAIGN, f"{CAMPAIGN}: policy_sha256 is not that of the policy")
     return policy
 

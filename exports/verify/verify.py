@@ -28,8 +28,8 @@ from exports.layout.files import (
     CONTROLS,
     JUDGMENTS,
     MANIFEST,
-    OF_THE_ANNOTATORS,
     PLACEMENTS,
+    annotators_tables,
 )
 from exports.statistics.assignments import read_controls
 from exports.verify.checks.clusters import check_clusters
@@ -109,7 +109,7 @@ def _check_contents(
     if not _lacking(paths, findings, ()):
         say("queries, candidates and splits")
         records = _check_records(folder, facts, findings)
-    tables = OF_THE_ANNOTATORS if facts.judgments else ()
+    tables = annotators_tables(facts.policy) if facts.judgments else ()
     for name in tables:
         if name in paths:
             check_table(folder, name, findings)

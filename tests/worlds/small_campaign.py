@@ -17,6 +17,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
@@ -49,7 +50,7 @@ POLICY: Mapping[str, object] = {
 BUDGET_CENTS = 1_000_000
 ENCODER = KeywordEncoder(" ".join(TOPICS))
 
-Judge = Callable[[str, int], int]  # (query's key, rank) -> 0 or 1
+Judge = Callable[[str, int], int | None]  # (query's key, rank) -> 0, 1, or None: can't judge
 
 
 def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
@@ -154,12 +155,12 @@ def sheet_of(hit: Hit, real: int | Judge = 0, *, slips: int = 0) -> dict[str, st
     for item in hit.items.select_related(*texts).order_by("position"):
         value = _judged(item, real)
         if item.control is not None and slips > 0:
-            value, slips = 1 - value, slips - 1
-        answers[FIELD + item.key] = str(value)
+            value, slips = 1 - item.control.expected, slips - 1
+        answers[FIELD + item.key] = CANNOT_JUDGE if value is None else str(value)
     return answers
 
 
-def _judged(item: HitItem, real: int | Judge) -> int:
+def _judged(item: HitItem, real: int | Judge) -> int | None:
     if item.control is not None:
         return item.control.expected
     assert item.triplet is not None

@@ -75,11 +75,12 @@ def triplets_published(campaign: Campaign) -> int:
 def _triplets(campaign: Campaign) -> dict[str, int]:
     counts = campaign.triplets.aggregate(
         triplets=Count("pk"),
-        judged=Count("pk", filter=Q(votes__gt=0)),
+        judged=Count("pk", filter=Q(votes__gt=0) | Q(cannot_judge__gt=0)),
         labelled=Count("pk", filter=Q(status="labelled")),
         open=Count("pk", filter=Q(status="open")),
         unresolved=Count("pk", filter=Q(status="unresolved")),
         positive=Count("pk", filter=Q(label=1)),
+        cannot_judge=Sum("cannot_judge", default=0),
     )
     return {**counts, "triplets_published": triplets_published(campaign)}
 

@@ -14,6 +14,7 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     agreement, kappa        over the first two votes: `value`, `low`, `high`
     control_failures        share of the reviewed assignments: `value`, `low`, `high`
     positives_by_rank       [rank, triplets with a label, of them positive], from rank 1 on
+    cannot_judge            valid answers that a triplet can't be judged: no votes
     votes_per_triplet       how many triplets have 0, 1, 2 ... valid votes
     label_cents             what a label has cost so far; or null
     status, blockers        `sentence`, `reason`, `operation`, `options` and `alternative` of what
@@ -191,25 +192,31 @@ class _Kind(NamedTuple):
     status: str
     label: int | None
     votes: int
+    cannot_judge: int
 
 
 def _labels(campaign: Campaign) -> Figures:
     """All that is asked of the triplets, from one walk over them."""
-    rows = campaign.triplets.order_by().values_list("candidate__rank", "status", "label", "votes")
+    columns = "candidate__rank", "status", "label", "votes", "cannot_judge"
+    rows = campaign.triplets.order_by().values_list(*columns)
     kinds = {_Kind(*kind): count for *kind, count in rows.annotate(Count("pk"))}
     statuses, ranks, positives, votes = (Counter[Any]() for _ in range(4))
+    unjudged = cannot_judge = 0
     for kind, count in kinds.items():
         statuses[kind.status] += count
         votes[kind.votes] += count
+        unjudged += count * (not kind.votes and not kind.cannot_judge)
+        cannot_judge += count * kind.cannot_judge
         ranks[kind.rank] += count * (kind.label is not None)
         positives[kind.rank] += count * (kind.label == 1)
     return {
         "triplets": statuses.total(),
-        "judged": statuses.total() - votes[0],
+        "judged": statuses.total() - unjudged,
         "labelled": statuses["labelled"],
         "open": statuses["open"],
         "unresolved": statuses["unresolved"],
         "positive": positives.total(),
+        "cannot_judge": cannot_judge,
         "positives_by_rank": [[rank, ranks[rank], positives[rank]] for rank in sorted(ranks)],
         "votes_per_triplet": [votes[each] for each in range(max(votes, default=-1) + 1)],
     }

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from annotation.models import Campaign, Exclusion, Judgment, Triplet
-from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
+from annotation.pipeline.labelling.votes import NO_EXPERTS, cannot_judge_counts, deciding_experts
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.labels.majority import Label
 from annotation.protocol.labels.valid_votes import void_reason
 from annotation.protocol.policy.policy import Policy
+from core.text.words import plural
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,16 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
     valid = [vote.judgment.value for vote in votes if not vote.void]
     yes = sum(valid)
     experts = deciding_experts(campaign, [triplet.pk]).get(triplet.pk, NO_EXPERTS)
-    evidence = Evidence(len(valid), yes, triplet.imported_label, *experts)
+    cannot = cannot_judge_counts(campaign, [triplet.pk]).get(triplet.pk, 0)
+    evidence = Evidence(len(valid), yes, triplet.imported_label, *experts, cannot)
     sentences = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {len(valid) - yes} No."]
+    if cannot:
+        sentences.append(f"{plural(cannot, 'annotator')} can't judge it: that is no vote.")
     if experts.yes == experts.no > 0:
         sentences.append("The experts who adjudicated it are evenly split, so they decide nothing.")
     sentences.append(_how(derive_label(evidence, campaign.policy), evidence, campaign.policy))
-    if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
+    stored = triplet.votes, triplet.positive_votes, triplet.cannot_judge
+    if stored != (len(valid), yes, cannot):
         sentences.append("The stored label is older than these votes. The next pass updates it.")
     return sentences
 
@@ -52,9 +57,9 @@ def _how(label: Label, evidence: Evidence, policy: Policy) -> str:
         return f"There is no majority, so the triplet keeps its imported label: {value}."
     if label.status == "unresolved":
         unless = " until an expert decides it" if policy.adjudication == "decide" else ""
-        return (
-            f"There is no majority after the maximum of {policy.max_votes} votes. "
-            f"Releases exclude this triplet{unless}."
-        )
+        after = f"after the maximum of {policy.max_votes} votes"
+        if evidence.votes < policy.max_votes:
+            after = f"and {evidence.cannot_judge} annotators can't judge it"
+        return f"There is no majority {after}. Releases exclude this triplet{unless}."
     verb = "vote is" if label.wanted == 1 else "votes are"
     return f"There is no majority yet: {label.wanted} more {verb} needed."

@@ -51,6 +51,11 @@ class _Word:
     norm: str
 
 
+def as_judged(query: str, question: str, *, marked: bool) -> tuple[list[Part], list[Part]]:
+    """As people who judge them see them; `marked`: the policy's `mark_differences`."""
+    return mark_differences(query, question) if marked else (_plain(query), _plain(question))
+
+
 def mark_differences(query: str, question: str) -> tuple[list[Part], list[Part]]:
     if max(len(query), len(question)) > LONGEST:
         return _plain(query), _plain(question)

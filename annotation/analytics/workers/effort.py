@@ -49,6 +49,7 @@ class Person:
     straight: int  # and have it
     changes: int
     reports: int
+    cannot_judge: int  # of these, instead of an answer
     earned_cents: int | None  # None: the campaign pays nothing by the piece
     paid_ms: int  # of the HITs that this was earned, or not earned, with
     times_ms: Sequence[int]
@@ -117,7 +118,7 @@ def people_of(campaign: Campaign) -> list[Person]:
             with_behaviour=row["with_behaviour"],
             straight=row["straight"],
             changes=row["changes"],
-            reports=reports.get(row["worker_id"], 0),
+            **reports.get(row["worker_id"], NO_REPORTS),
             earned_cents=reward * row["approved"] + bonuses.get(row["worker_id"], 0)
             if reward
             else None,
@@ -203,6 +204,15 @@ def _bonuses(campaign: Campaign) -> dict[int, int]:
     return dict(paid.order_by().values_list("worker_id").annotate(cents=Sum("cents")))
 
 
-def _reports(campaign: Campaign) -> dict[int, int]:
-    rows = ItemReport.objects.filter(assignment__hit__campaign=campaign).order_by()
-    return dict(rows.values_list("assignment__worker_id").annotate(count=Count("pk")))
+NO_REPORTS = {"reports": 0, "cannot_judge": 0}
+
+
+def _reports(campaign: Campaign) -> dict[int, dict[str, int]]:
+    reports = ItemReport.objects.filter(assignment__hit__campaign=campaign).order_by()
+    rows = reports.values("assignment__worker_id").annotate(
+        reports=Count("pk"), cannot=Count("pk", filter=Q(cannot_judge=True))
+    )
+    return {
+        row["assignment__worker_id"]: {"reports": row["reports"], "cannot_judge": row["cannot"]}
+        for row in rows
+    }

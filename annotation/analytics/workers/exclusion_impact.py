@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import Max, QuerySet, SmallIntegerField, Sum, Value
 
-from annotation.models import Assignment, Campaign, HitItem, Judgment, Triplet, Worker
+from annotation.models import (
+    Assignment,
+    Campaign,
+    HitItem,
+    ItemReport,
+    Judgment,
+    Triplet,
+    Worker,
+)
 from annotation.pipeline.labelling.label import Outcome, outcome_of
 from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
 from annotation.pipeline.ledger.reservations import Booked
@@ -21,6 +29,8 @@ from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.labels.valid_votes import VoidReason
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+
+NO_VOTE = Value(None, output_field=SmallIntegerField())
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,7 @@ def _exclusion_impact(
     assignments, cents = _purchase(campaign, more, effects) if votes else (0, 0)
     return ExclusionImpact(
         worker=worker.worker_id,
-        votes=len(effects),
+        votes=sum(one.before.votes != one.after.votes for one in effects),
         cents=paid.aggregate(cents=Sum("hit__price_cents", default=0))["cents"],
         labels_changed=len(changed),
         triplets_reopened=sum(one.after.status == Triplet.Status.OPEN for one in changed),
@@ -99,23 +109,29 @@ def _assignments_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
 
 
 def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> Iterator[Effect]:
-    """On each triplet that the worker has a vote on which counts, or would."""
-    rows = counted(campaign, worker).values_list(
-        "triplet",
-        "value",
-        "triplet__status",
-        "triplet__label",
-        "triplet__label_source",
-        "triplet__votes",
-        "triplet__positive_votes",
-        "triplet__imported_label",
+    """On each triplet that the worker has a vote on, or can't judge, which counts, or would."""
+    votes = counted(campaign, worker).values_list("triplet", "value", *_stored("triplet"))
+    valid = _valid_assignments(campaign, worker)
+    reports = ItemReport.objects.filter(
+        cannot_judge=True, item__triplet__isnull=False, assignment__in=valid
     )
+    cannot = reports.values_list("item__triplet", NO_VOTE, *_stored("item__triplet"))
     experts = deciding_experts(campaign)
-    for triplet, value, status, label, source, votes, positive, imported in rows:
-        before = Outcome(status, label, source, votes, positive)
-        said = experts.get(triplet, NO_EXPERTS)
-        evidence = Evidence(votes + sign, positive + sign * value, imported, *said)
+    for triplet, value, imported, *stored in [*votes, *cannot]:
+        before = Outcome(*stored)
+        is_vote = value is not None
+        evidence = Evidence(
+            before.votes + sign * is_vote,
+            before.positive_votes + sign * (value or 0),
+            imported,
+            *experts.get(triplet, NO_EXPERTS),
+            before.cannot_judge + sign * (not is_vote),
+        )
         yield Effect(triplet, before, outcome_of(evidence, policy))
+
+
+def _stored(path: str) -> list[str]:
+    return [f"{path}__{column}" for column in ("imported_label", *Outcome._fields)]
 
 
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:

@@ -16,6 +16,7 @@ class Complaint:
 
     reason: str
     workers: int = 0
+    cannot_judge: int = 0  # of these workers
     texts: list[str] = field(default_factory=list)
 
 
@@ -78,6 +79,7 @@ def _complaints(items: Sequence[int]) -> dict[int, list[Complaint]]:
         reason = report.get_reason_display()
         complaint = complaints[report.item_id].setdefault(reason, Complaint(reason))
         complaint.workers += 1
+        complaint.cannot_judge += report.cannot_judge
         if report.text:
             complaint.texts.append(report.text)
     return {item: list(reasons.values()) for item, reasons in complaints.items()}

@@ -113,6 +113,7 @@ def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigu
         straight_share=person.straight_share,
         changes_per_hit=person.changes_per_hit,
         reports=person.reports,
+        cannot_judge=person.cannot_judge,
         fast=person.is_fast,
         one_answer=person.is_straight,
     )

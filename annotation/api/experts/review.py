@@ -41,6 +41,9 @@ class DisagreementRow(serializers.Serializer[dict[str, Any]]):
 class ComplaintRow(serializers.Serializer[Any]):
     reason = serializers.CharField()
     workers = serializers.IntegerField()
+    cannot_judge = serializers.IntegerField(
+        help_text="number of these workers who can't judge the item for this reason"
+    )
     texts = serializers.ListField(child=serializers.CharField())
 
 
@@ -115,7 +118,14 @@ class Reports(APIView):
             "control": "",
             **SHOWN,
             "workers": 2,
-            "complaints": [{"reason": "Something else", "workers": 2, "texts": ["cut off"]}],
+            "complaints": [
+                {
+                    "reason": "Something else",
+                    "workers": 2,
+                    "cannot_judge": 0,
+                    "texts": ["cut off"],
+                }
+            ],
         },
         refusals=[404],
     )

@@ -39,6 +39,9 @@ class LabelRow(serializers.Serializer[Triplet]):
     )
     votes = serializers.IntegerField()
     positive_votes = serializers.IntegerField()
+    cannot_judge = serializers.IntegerField(
+        help_text="number of annotators who can't judge it: no votes"
+    )
 
 
 class TripletRow(LabelRow):
@@ -60,6 +63,7 @@ LABEL = {
     "label_source": "majority",
     "votes": 3,
     "positive_votes": 2,
+    "cannot_judge": 0,
 }
 ROW = {
     **LABEL,

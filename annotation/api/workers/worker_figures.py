@@ -27,8 +27,8 @@ class FiguresRow(serializers.ModelSerializer[WorkerFigures]):
         model = WorkerFigures
         fields = (
             "worker", "submitted", "reviewed", "failed", "failure_rate", "near", "compared",
-            "agreeing", "agreement", "timed", "median_ms", "hourly_cents", "reports", "fast",
-            "one_answer",
+            "agreeing", "agreement", "timed", "median_ms", "hourly_cents", "reports",
+            "cannot_judge", "fast", "one_answer",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -84,6 +84,7 @@ FIGURES = {
     "median_ms": 48_000.0,
     "hourly_cents": 1125,
     "reports": 1,
+    "cannot_judge": 0,
     "fast": False,
     "one_answer": False,
 }

@@ -1,7 +1,7 @@
 """Keep what workers' browsers told of their work, beside the judgments."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ class AnsweredAssignment(NamedTuple):
     assignment: Assignment
     items: Mapping[str, int]  # item key -> primary key
     answers: Mapping[str, int]  # item key -> 0 or 1
+    cannot_judge: Collection[str]  # item keys
 
 
 class BehaviourRow(NamedTuple):
@@ -40,6 +41,7 @@ class ReportRow(NamedTuple):
     item_id: int
     reason: str
     text: str
+    cannot_judge: bool
 
 
 def record_behaviour(assignments: Sequence[AnsweredAssignment]) -> None:
@@ -69,7 +71,16 @@ def _behaviour_row(answered: AnsweredAssignment) -> BehaviourRow:
 
 
 def _report_rows(answered: AnsweredAssignment) -> list[ReportRow]:
+    reports = read_reports(
+        answered.assignment.answers, answered.items.keys(), answered.cannot_judge
+    )
     return [
-        ReportRow(answered.assignment.pk, answered.items[report.key], report.reason, report.text)
-        for report in read_reports(answered.assignment.answers, answered.items.keys())
+        ReportRow(
+            answered.assignment.pk,
+            answered.items[report.key],
+            report.reason,
+            report.text,
+            report.cannot_judge,
+        )
+        for report in reports
     ]

@@ -22,6 +22,7 @@ from annotation.pipeline.collecting.behaviour import AnsweredAssignment, record_
 from annotation.pipeline.ledger.reservations import locked
 from annotation.pipeline.ledger.settlements import discard, settle
 from annotation.pipeline.outbox.messages import token
+from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.protocol.screening.control import ControlCheck, check_controls
 from annotation.protocol.screening.exclusion import Review, exclusions
 from core.files.bulk_insert import insert, insert_objects
@@ -91,19 +92,22 @@ def _to_review(campaign: Campaign, until: datetime | None) -> Iterator[list[Assi
 
 def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
     items = _items({assignment.hit_id for assignment in batch})
+    allowed = campaign.policy.cannot_judge_limit > 0
     messages: list[OutboxMessage] = []
     votes: list[Vote] = []
     assignments: list[AnsweredAssignment] = []
     for assignment in batch:
         mine = items[assignment.hit_id]
-        answers = given_answers(assignment.answers, [item.key for item in mine])
-        check = _check(mine, answers)
+        keys = [item.key for item in mine]
+        answers = given_answers(assignment.answers, keys)
+        cannot = cannot_judge(assignment.answers, keys) if allowed else set()
+        check = _check(mine, answers, cannot)
         assignment.passed = check.passed
         assignment.failure = check.failure
         votes += _votes(assignment, mine, answers)
         messages += _decision(campaign, assignment, check)
         assignments.append(
-            AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers)
+            AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers, cannot)
         )
     for failure in {assignment.failure for assignment in batch}:
         such = [assignment.pk for assignment in batch if assignment.failure == failure]
@@ -150,9 +154,14 @@ def given_answers(fields: dict[str, str], keys: Iterable[str]) -> dict[str, int]
     return {key: int(value) for key, value in values.items() if value in ("0", "1")}
 
 
-def _check(items: list[Item], answers: dict[str, int]) -> ControlCheck:
+def cannot_judge(fields: dict[str, str], keys: Iterable[str]) -> set[str]:
+    """Keys of the items that the worker can't judge."""
+    return {key for key in keys if fields.get(FIELD + key) == CANNOT_JUDGE}
+
+
+def _check(items: list[Item], answers: dict[str, int], cannot: set[str]) -> ControlCheck:
     expected = {item.key: item.expected for item in items if item.expected is not None}
-    return check_controls(expected, answers, [item.key for item in items])
+    return check_controls(expected, answers, [item.key for item in items], cannot)
 
 
 def _votes(assignment: Assignment, items: list[Item], answers: dict[str, int]) -> list[Vote]:

@@ -85,7 +85,8 @@ def pile_with(triplet: Triplet, policy: Policy) -> What | None:
     if triplet.status == Triplet.Status.UNRESOLVED:
         return What.UNRESOLVED
     if triplet.status == Triplet.Status.OPEN:
-        may = policy.adjudication == "decide" and votes >= policy.annotators
+        is_tie = votes >= policy.annotators or triplet.cannot_judge > 0
+        may = policy.adjudication == "decide" and is_tie
         return What.TIE if may else None
     if 0 < yes < votes:
         return What.DISAGREEMENT
@@ -146,9 +147,12 @@ class Pile:
             return triplets.filter(status=Triplet.Status.UNRESOLVED)
         # The label that they measure is that of the votes: what experts decided has none, or hides
         # the majority that it has.
-        few = Q(votes__lt=self.campaign.policy.annotators)
-        no_majority = (few | TIED) & Q(label_source=Triplet.LabelSource.EXPERT)
-        return triplets.filter(status=Triplet.Status.LABELLED).exclude(no_majority)
+        hidden = self._no_majority & Q(label_source=Triplet.LabelSource.EXPERT)
+        return triplets.filter(status=Triplet.Status.LABELLED).exclude(hidden)
+
+    @property
+    def _no_majority(self) -> Q:
+        return TIED | Q(votes__lt=self.campaign.policy.annotators)
 
     @cached_property
     def _listed(self) -> dict[int, int]:
@@ -174,10 +178,14 @@ class Pile:
             pk__in=ExpertLabel.objects.filter(expert=self.expert).values("triplet")
         )
         policy = self.campaign.policy
+        ended = Q(votes__gte=policy.max_votes)
+        if policy.cannot_judge_limit:
+            ended |= Q(cannot_judge__gte=policy.cannot_judge_limit)
         if self.what == What.UNRESOLVED:
-            return triplets.filter(TIED, votes__gte=policy.max_votes)
+            return triplets.filter(self._no_majority, ended)
         if self.what == What.TIE:
-            return triplets.filter(TIED, votes__gte=policy.annotators, votes__lt=policy.max_votes)
+            asked = Q(votes__gte=policy.annotators) | Q(cannot_judge__gt=0)
+            return triplets.filter(self._no_majority, asked).exclude(ended)
         if self.what == What.DISAGREEMENT:
             return triplets.filter(pk__in=disagreements(self.campaign))
         return triplets.filter(pk__in=self.triplets())

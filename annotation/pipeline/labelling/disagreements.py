@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from annotation.models import Campaign, ReviewFigures, Triplet
 from annotation.pipeline.labelling.votes import ROWS
@@ -40,9 +40,9 @@ def disagreements(campaign: Campaign) -> QuerySet[Triplet]:
 
 
 def open_ties(campaign: Campaign) -> QuerySet[Triplet]:
-    """As many votes for as against, and one more is wanted."""
+    """One more vote is wanted: there are as many for as against, or somebody can't judge it."""
     still = campaign.triplets.filter(status=Triplet.Status.OPEN)
-    return still.filter(votes__gte=campaign.policy.annotators)
+    return still.filter(Q(votes__gte=campaign.policy.annotators) | Q(cannot_judge__gt=0))
 
 
 def split_of(triplet: Triplet) -> str:

@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.labelling.votes import NO_EXPERTS, ROWS, deciding_experts, tallies
+from annotation.pipeline.labelling.votes import (
+    NO_EXPERTS,
+    ROWS,
+    cannot_judge_counts,
+    deciding_experts,
+    tallies,
+)
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
 
@@ -21,6 +27,7 @@ class Outcome(NamedTuple):
     label_source: str | None
     votes: int
     positive_votes: int
+    cannot_judge: int
 
 
 def counts(campaign: Campaign) -> dict[str, int]:
@@ -63,6 +70,7 @@ def _news(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[t
         return outcome_of(Evidence(*evidence), policy)
 
     experts = deciding_experts(campaign, only)
+    cannot = cannot_judge_counts(campaign, only)
     counted = tallies(campaign, only)
     tally = next(counted, None)
     columns = ("pk", "imported_label", *Outcome._fields)
@@ -74,14 +82,16 @@ def _news(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[t
         if tally is not None and tally.triplet == pk:
             votes, positive = tally.votes, tally.positive
             tally = next(counted, None)
-        right = outcome(votes, positive, imported, *experts.get(pk, NO_EXPERTS))
+        said = experts.get(pk, NO_EXPERTS)
+        right = outcome(votes, positive, imported, *said, cannot.get(pk, 0))
         if tuple(stored) != right:
             yield pk, right
 
 
 def outcome_of(evidence: Evidence, policy: Policy) -> Outcome:
     label = derive_label(evidence, policy)
-    return Outcome(label.status, label.value, label.source, evidence.votes, evidence.positive)
+    counts = evidence.votes, evidence.positive, evidence.cannot_judge
+    return Outcome(label.status, label.value, label.source, *counts)
 
 
 def _write(outcome: Outcome, triplets: list[int]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from django.db.models import Count, F, Func, QuerySet, Sum, Window
 from django.db.models.functions import Lead, RowNumber
 
-from annotation.models import Assignment, Campaign, ExpertLabel, Judgment
+from annotation.models import Assignment, Campaign, ExpertLabel, ItemReport, Judgment
 from annotation.protocol.labels.agreement import Pairs
 from annotation.protocol.labels.valid_votes import VoidReason
 
@@ -64,6 +64,24 @@ def deciding_experts(campaign: Campaign, only: Collection[int] | None = None) ->
     given = given if only is None else given.filter(triplet__in=only)
     rows = given.values_list("triplet").annotate(experts=Count("pk"), yes=Sum("label"))
     return {triplet: Experts(yes, experts - yes) for triplet, experts, yes in rows}
+
+
+def cannot_judge(campaign: Campaign) -> QuerySet[ItemReport]:
+    """Valid work that says of a triplet that its worker can't judge it."""
+    said = ItemReport.objects.filter(
+        cannot_judge=True, item__triplet__isnull=False, assignment__hit__campaign=campaign
+    )
+    return Assignment.valid(said, campaign, "assignment__")
+
+
+def cannot_judge_counts(campaign: Campaign, only: Collection[int] | None = None) -> dict[int, int]:
+    """By triplet, those of which somebody says so: few."""
+    if not campaign.policy.cannot_judge_limit:
+        return {}
+    said = cannot_judge(campaign).order_by()
+    said = said if only is None else said.filter(item__triplet__in=only)
+    rows = said.values_list("item__triplet").annotate(count=Count("pk"))
+    return {triplet: count for triplet, count in rows if triplet is not None}
 
 
 def first_pairs(campaign: Campaign) -> Pairs:

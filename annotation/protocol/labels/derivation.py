@@ -4,6 +4,8 @@
    the triplet is its label, whatever the votes say. Experts who are evenly split decide nothing.
 2. Else the strict majority of the valid votes is.
 3. Else a label that came with the dataset stands.
+4. Else it is open, or unresolved: after the most votes there may be, or after as many answers
+   "Can't judge" as the policy allows.
 
 Labels that experts imported, or gave blind to the random sample, measure and never decide.
 """
@@ -22,13 +24,14 @@ class Evidence(NamedTuple):
     imported: int | None = None
     experts_yes: int = 0  # of those who adjudicated it
     experts_no: int = 0
+    cannot_judge: int = 0  # valid work that says so of it: no vote
 
 
 def derive_label(evidence: Evidence, policy: Policy) -> Label:
     yes, no = evidence.experts_yes, evidence.experts_no
     if policy.adjudication == "decide" and yes != no:
         return Label(int(yes > no), "labelled", 0, "expert")
-    label = decide_tally(evidence.votes, evidence.positive, policy)
+    label = decide_tally(evidence.votes, evidence.positive, policy, evidence.cannot_judge)
     if label.value is None and evidence.imported is not None:
         return Label(evidence.imported, "labelled", 0, "import")
     return label

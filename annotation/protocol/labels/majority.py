@@ -30,16 +30,17 @@ def decide(votes: Sequence[int], policy: Policy) -> Label:
     return decide_tally(len(votes), sum(votes), policy)
 
 
-def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
-    """The same from the number of valid votes and of those for 1: the order has no say."""
-    if votes < policy.annotators:
-        return Label(None, "open", policy.annotators - votes)
+def decide_tally(votes: int, positive: int, policy: Policy, cannot_judge: int = 0) -> Label:
+    """The same from the number of valid votes and of those for 1: the order has no say.
+
+    `cannot_judge`: how many said that they can't. Enough of them end the asking, and make no label.
+    """
     negative = votes - positive
-    if positive != negative:
+    if votes >= policy.annotators and positive != negative:
         return Label(int(positive > negative), "labelled", 0, "majority")
-    if votes < policy.max_votes:  # a tie
-        return Label(None, "open", 1)
-    return Label(None, "unresolved", 0)
+    if votes >= policy.max_votes or 0 < policy.cannot_judge_limit <= cannot_judge:
+        return Label(None, "unresolved", 0)
+    return Label(None, "open", max(1, policy.annotators - votes))
 
 
 def assignments_to_request(wanted: Iterable[int], outstanding: int) -> int:

@@ -60,7 +60,9 @@ class CrowdTraits:
     fixed: Mapping[str, Any]  # policy fields that it does not let vary
     reward_cents: int  # unless a policy says otherwise
     least_reward_cents: int
-    adjudication: Adjudication  # unless a policy says otherwise
+    adjudication: Adjudication  # unless a policy says otherwise, as with the two below
+    cannot_judge_limit: int
+    mark_differences: bool
     fee: Fee | None
     has_accounts: bool  # its people sign in here and have names; else its own site frames our page
     overturn_days: int | None  # that it lets a rejection be overturned; None: no limit
@@ -85,6 +87,8 @@ class CrowdTraits:
             **self.fixed,
             "reward_cents": self.reward_cents,
             "adjudication": self.adjudication,
+            "cannot_judge_limit": self.cannot_judge_limit,
+            "mark_differences": self.mark_differences,
         }
 
 
@@ -97,6 +101,8 @@ MTURK = CrowdTraits(
     reward_cents=15,
     least_reward_cents=1,
     adjudication="measure",
+    cannot_judge_limit=0,
+    mark_differences=False,
     fee=Fee(percent=20, masters_percent=5, crowded_percent=20),
     has_accounts=False,
     overturn_days=30,
@@ -121,6 +127,8 @@ INHOUSE = CrowdTraits(
     reward_cents=0,
     least_reward_cents=0,
     adjudication="decide",
+    cannot_judge_limit=2,
+    mark_differences=True,
     fee=None,
     has_accounts=True,
     overturn_days=None,

@@ -73,6 +73,14 @@ HIT = Group(
             True,
             "yes",
         ),
+        Words(
+            "mark_differences",
+            "Mark different words",
+            "Marks the words that only one of the two questions has. Marks may sway answers, so "
+            "the dataset card says whether they were on.",
+            False,
+            "no",
+        ),
     ),
 )
 CONTROLS = Group(
@@ -144,6 +152,15 @@ VOTES = Group(
             "excluded from releases, unless an expert may decide it.",
             5,
             OPEN,
+        ),
+        Words(
+            "cannot_judge_limit",
+            "“Can't judge” answers that call an expert",
+            "Adds “Can't judge” and “Later” beside Yes and No. “Can't judge” is never a vote: it "
+            "is counted on its own, with its reason. After this many, a triplet without a "
+            "majority goes to the experts. 0 means Yes and No only.",
+            0,
+            "Yes and No only",
         ),
         Words(
             "adjudication",

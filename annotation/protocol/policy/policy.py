@@ -111,6 +111,8 @@ class Policy:
     annotators: Annotated[int, _whole(1, 100)] = 2
     tie_mode: Annotated[TieMode, _one_of(TieMode)] = "extend"
     max_votes: Annotated[int, _whole(1, 100)] = 5
+    # So many who say "Can't judge" send a triplet to an expert; 0: the page has Yes and No only.
+    cannot_judge_limit: Annotated[int, _whole(0, 100)] = PAPER_CROWD.cannot_judge_limit
     # Whether an expert's label is the label, or stays beside the votes and measures them.
     adjudication: Annotated[Adjudication, _one_of(Adjudication)] = PAPER_CROWD.adjudication
     on_failed_control: Annotated[OnFailedControl, _one_of(OnFailedControl)] = "reject"
@@ -126,6 +128,8 @@ class Policy:
     qualification_items: Annotated[int, _whole(0, 100)] = 0
     qualification_pass_percent: Annotated[int, _whole(1, 100)] = 80
     show_answer: Annotated[bool, _FLAG] = True
+    # Words that only one of the two questions has; the paper's page marks none.
+    mark_differences: Annotated[bool, _FLAG] = PAPER_CROWD.mark_differences
     # The crowd's own limits: a year for work and listing, 30 days for the review.
     assignment_minutes: Annotated[int, _whole(1, 525_600)] = 30
     lifetime_days: Annotated[int, _whole(1, 365)] = 7
@@ -164,9 +168,7 @@ class Policy:
         return asdict(self)
 
     def digest(self) -> str:
-        """sha256 of the canonical JSON."""
-        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return policy_digest(self.to_dict())
 
     @property
     def crowd_traits(self) -> CrowdTraits:
@@ -176,6 +178,12 @@ class Policy:
     def real_items(self) -> int:
         """Items of a HIT that are no controls."""
         return self.hit_size - self.positive_controls - self.negative_controls
+
+
+def policy_digest(values: Mapping[str, Any]) -> str:
+    """sha256 of the canonical JSON: of an older policy too, which lacks fields of today's."""
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 _RULES: dict[str, Rule] = {

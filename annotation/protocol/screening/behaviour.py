@@ -8,8 +8,10 @@ All of it comes from outside and may be anything. What is kept of it:
   than the assignment was theirs, and no item took longer than the whole: a longer time is cut to
   that.
 - The changes of an item's answer are a whole number from 0, cut to MOST_CHANGES.
+- Where the policy lets people say that they can't judge an item, CANNOT_JUDGE is an answer, and its
+  report says why.
 - A report has one of the REASONS. Another reason, or none, is "other" where there is a text;
-  else nothing is reported.
+  else nothing is reported. Who can't judge without a reason has another one.
 - A text is one line of at most TEXT_LENGTH characters without control characters.
 """
 
@@ -31,8 +33,9 @@ MOST_MS = 2**31 - 1  # what the column holds: 24 days
 MOST_CHANGES = 1000
 TEXT_LENGTH = 500
 TEXT_READ = 10_000  # of a longer text the rest is not even looked at
+CANNOT_JUDGE = "cannot_judge"  # in place of 0 or 1
 OTHER = "other"
-REASONS = frozenset({"unclear", "offensive", "personal", "language", OTHER})
+REASONS = frozenset({"unclear", "knowledge", "offensive", "personal", "language", OTHER})
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Report(NamedTuple):
     key: str  # the item's
     reason: str
     text: str
+    cannot_judge: bool = False
 
 
 def read_behaviour(text: object, keys: Collection[str], *, wall_ms: int) -> Behaviour:
@@ -65,15 +69,17 @@ def read_behaviour(text: object, keys: Collection[str], *, wall_ms: int) -> Beha
     return Behaviour(active_ms, item_ms, changes)
 
 
-def read_reports(fields: Mapping[str, object], keys: Collection[str]) -> list[Report]:
+def read_reports(
+    fields: Mapping[str, object], keys: Collection[str], cannot_judge: Collection[str] = ()
+) -> list[Report]:
     reports = []
     for key in keys:
         text = _line(fields.get(REPORT_TEXT + key))
         reason = fields.get(REPORT + key)
         if isinstance(reason, str) and reason in REASONS:
-            reports.append(Report(key, reason, text))
-        elif text:
-            reports.append(Report(key, OTHER, text))
+            reports.append(Report(key, reason, text, key in cannot_judge))
+        elif text or key in cannot_judge:
+            reports.append(Report(key, OTHER, text, key in cannot_judge))
     return reports
 
 

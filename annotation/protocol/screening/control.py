@@ -62,16 +62,21 @@ class ControlCheck:
 
 
 def check_controls(
-    expected: Mapping[str, int], answers: Mapping[str, int], items: Collection[str]
+    expected: Mapping[str, int],
+    answers: Mapping[str, int],
+    items: Collection[str],
+    cannot_judge: Collection[str] = (),
 ) -> ControlCheck:
     """One missed control or one unanswered item of any kind fails the assignment.
 
-    `expected` maps each control's item key to its right answer, `items` are all of the HIT's.
+    `expected` maps each control's item key to its right answer, `items` are all of the HIT's. Who
+    can't judge a control misses it: else saying so of every item would pass.
     """
     answered = {key: value for key, value in answers.items() if value in (0, 1)}
-    missed = [key for key, right in expected.items() if key in answered and answered[key] != right]
+    said = {*answered, *cannot_judge}
+    missed = [key for key, right in expected.items() if key in said and answered.get(key) != right]
     wrong = {
-        RejectionReason.UNANSWERED: {*items, *expected} - answered.keys(),
+        RejectionReason.UNANSWERED: {*items, *expected} - said,
         RejectionReason.MISSED: missed,
     }
     return ControlCheck({reason: tuple(sorted(keys)) for reason, keys in wrong.items()})

@@ -15,9 +15,17 @@ from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import SUBMITTED_OR_DECIDED, Assignment, Queue
-from annotation.models import Hit, HitItem
+from annotation.models import Hit
 from annotation.pipeline.collecting.review import FIELD
-from annotation.protocol.screening.behaviour import BEHAVIOUR, BEHAVIOUR_LENGTH, REPORT, REPORT_TEXT
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.behaviour import (
+    BEHAVIOUR,
+    BEHAVIOUR_LENGTH,
+    CANNOT_JUDGE,
+    REASONS,
+    REPORT,
+    REPORT_TEXT,
+)
 from annotation.web.annotator.eligibility import (
     NOT_CHOSEN,
     NOT_OPEN,
@@ -98,20 +106,18 @@ def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
     now = timezone.now()
     mine = Assignment.objects.filter(member=request.member, assignment_id=assignment_id)
     columns = "status", "posted_hit__annotation", "posted_hit__queue__queue_id"
-    assignment = mine.values_list(*columns).first()
-    if assignment is None:
+    row = mine.values_list(*columns).first()
+    if row is None:
         raise Refused(404, NOT_YOURS)
-    status, hit_key, queue_id = assignment
-    items = HitItem.objects.filter(hit__key=hit_key).order_by("position")
-    keys = list(items.values_list("key", flat=True))
-    if not keys:
+    status, hit_key, queue_id = row
+    hit = hit_of(hit_key)
+    if hit is None:
         raise Refused(409, UNKNOWN)
-    sheet = _sheet(request.POST, keys)
-    missing = [number for number, key in enumerate(keys, start=1) if FIELD + key not in sheet]
-    if missing and status not in SUBMITTED_OR_DECIDED:
-        return _incomplete(
-            request, assignments.revive(request.member, assignment_id, now=now), missing
-        )
+    keys = list(hit.items.order_by("position").values_list("key", flat=True))
+    sheet = _sheet(request.POST, keys, hit.campaign.policy)
+    if (fault := _lacking(sheet, keys)) and status not in SUBMITTED_OR_DECIDED:
+        assignment = assignments.revive(request.member, assignment_id, now=now)
+        return _incomplete(request, assignment, hit, fault)
     assignments.submit(request.member, assignment_id, sheet, now=now)
     goal = _go_on(request, queue_id=queue_id)
     return JsonResponse({"next": goal}) if wants_json(request) else SeeOther(goal)
@@ -125,14 +131,36 @@ def _own(request: MemberRequest, assignment_id: str) -> Assignment:
     return assignment
 
 
-def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
+def _sheet(sent: Mapping[str, str], keys: Sequence[str], policy: Policy) -> dict[str, str]:
     """The fields that the page has; what a browser adds to them stays outside."""
     items = {FIELD + key: sent.get(FIELD + key, "") for key in keys}
     names = [BEHAVIOUR, *(prefix + key for key in keys for prefix in (REPORT, REPORT_TEXT))]
     rest = {name: sent.get(name, "")[:BEHAVIOUR_LENGTH] for name in names}
-    return {name: value for name, value in items.items() if value in {"0", "1"}} | {
+    answers = {"0", "1", *([CANNOT_JUDGE] if policy.cannot_judge_limit else [])}
+    return {name: value for name, value in items.items() if value in answers} | {
         name: value for name, value in rest.items() if value
     }
+
+
+def _lacking(sheet: Mapping[str, str], keys: Sequence[str]) -> str:
+    """What is to be done before it can be submitted; empty: nothing."""
+    unanswered, unexplained = [], []
+    for number, key in enumerate(keys, start=1):
+        given = sheet.get(FIELD + key)
+        if given is None:
+            unanswered.append(number)
+        elif given == CANNOT_JUDGE and sheet.get(REPORT + key) not in REASONS:
+            unexplained.append(number)
+    sentences = []
+    if unanswered:
+        sentences.append(f"No answer yet to item {_listed(unanswered)}: choose one for each")
+    if unexplained:
+        sentences.append(f"No reason yet for item {_listed(unexplained)}: say why you can't judge")
+    return f"{'. '.join(sentences)}, then submit again." if sentences else ""
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
@@ -181,14 +209,10 @@ def _kept(item: WorkerItem, sent: Mapping[str, str]) -> WorkerItem:
 
 
 def _incomplete(
-    request: MemberRequest, assignment: Assignment, missing: Sequence[int]
+    request: MemberRequest, assignment: Assignment, hit: Hit, sentence: str
 ) -> HttpResponse:
-    numbers = ", ".join(str(number) for number in missing)
-    sentence = f"No answer yet to item {numbers}: choose Yes or No for each, then submit again."
     if wants_json(request):
         return JsonResponse({"error": sentence}, status=422)
-    hit = hit_of(assignment.posted_hit.annotation)
-    assert hit is not None  # its items were asked for
     return _page(request, assignment, hit, fault=sentence, status=422)
 
 

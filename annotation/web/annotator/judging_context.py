@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from annotation.analytics.quality.text_diff import Part, mark_differences
+from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Hit, ItemReport
+from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.markdown import render_markdown
 
 LINE = 72  # characters of a text's line in the page's widest column
@@ -36,13 +37,14 @@ class WorkerItem:
 
 def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str, object]:
     """Of templates/annotation/annotator/judging.html; an empty assignment_id makes a preview."""
-    items = _items(hit)
+    policy = hit.campaign.policy
+    items = _items(hit, marked=policy.mark_differences)
     return {
         "items": items,
         # An answer missing from one item alone would set it apart from the others.
-        "show_answer": hit.campaign.policy.show_answer
-        and all(item.answer.strip() for item in items),
+        "show_answer": policy.show_answer and all(item.answer.strip() for item in items),
         "instructions": render_markdown(hit.instructions.text),
+        "cannot_judge": CANNOT_JUDGE if policy.cannot_judge_limit else "",
         "reasons": ItemReport.Reason.choices,
         "report_length": REPORT_LENGTH,
         "assignment_id": assignment_id,
@@ -52,7 +54,7 @@ def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str
     }
 
 
-def _items(hit: Hit) -> list[WorkerItem]:
+def _items(hit: Hit, *, marked: bool) -> list[WorkerItem]:
     """In the order of the page; one query that reads the texts alone."""
     rows = hit.items.order_by("position").values_list(
         "key",
@@ -60,11 +62,11 @@ def _items(hit: Hit) -> list[WorkerItem]:
         Coalesce("control__question", "triplet__candidate__pair__question"),
         Coalesce("control__answer", "triplet__candidate__pair__answer"),
     )
-    return [_item(*row) for row in rows]
+    return [_item(*row, marked=marked) for row in rows]
 
 
-def _item(key: str, query: str, question: str, answer: str) -> WorkerItem:
-    query_parts, question_parts = mark_differences(query, question)
+def _item(key: str, query: str, question: str, answer: str, *, marked: bool) -> WorkerItem:
+    query_parts, question_parts = as_judged(query, question, marked=marked)
     return WorkerItem(
         key=key,
         query=query_parts,

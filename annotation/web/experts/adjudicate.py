@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page, record
 from annotation.access.roles import ADJUDICATE
-from annotation.analytics.quality.text_diff import Part, mark_differences
+from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, pile_with, piles_of
@@ -59,6 +59,7 @@ class Revealed:
     pile: What | None  # where a label that only measures can be made one that decides
     yes: int
     no: int
+    cannot_judge: int
     reports: list[ItemReport]
     others: list[ExpertLabel]
 
@@ -150,7 +151,7 @@ def _page(
         "piles": [(one.value, one.label) for one in piles_of(pile.campaign, user)],
         "done": pile.done(),
         "instructions": render_markdown(pile.campaign.instructions.latest("version").text),
-        "shown": triplet and _texts(triplet),
+        "shown": triplet and _texts(triplet, pile.campaign.policy),
         "revealed": _revealed(pile, triplet, own) if triplet and own else None,
         "note": note,
         "fault": fault,
@@ -163,9 +164,11 @@ def _page(
     return page(request, template, context, title="Adjudicate", campaign=campaign, status=status)
 
 
-def _texts(triplet: Triplet) -> BlindTriplet:
+def _texts(triplet: Triplet, policy: Policy) -> BlindTriplet:
     candidate = triplet.candidate
-    query, question = mark_differences(candidate.query.text, candidate.pair.question)
+    query, question = as_judged(
+        candidate.query.text, candidate.pair.question, marked=policy.mark_differences
+    )
     return BlindTriplet(triplet.pk, query, question, candidate.pair.answer)
 
 
@@ -176,14 +179,16 @@ def _own(pile: Pile, triplet: Triplet) -> ExpertLabel | None:
 def _revealed(pile: Pile, triplet: Triplet, own: ExpertLabel) -> Revealed:
     reports = ItemReport.objects.filter(item__triplet=triplet).order_by("pk")
     policy, votes = pile.campaign.policy, (triplet.votes, triplet.positive_votes)
+    by_votes = decide_tally(*votes, policy, triplet.cannot_judge)
     return Revealed(
         own=own,
-        status=decide_tally(*votes, policy).status,
+        status=by_votes.status,
         label=label_before_experts(triplet.label, triplet.label_source, *votes, policy),
         decides=own.adjudicated and policy.adjudication == "decide",
         pile=_where_to_decide(triplet, own, policy),
         yes=triplet.positive_votes,
         no=triplet.votes - triplet.positive_votes,
+        cannot_judge=triplet.cannot_judge,
         reports=list(reports),
         others=list(triplet.expert_labels.exclude(expert=pile.expert).order_by("pk")),
     )

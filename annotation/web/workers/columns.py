@@ -83,13 +83,15 @@ COLUMNS = (
     Column("straight", "One answer", "straight_share", lambda row: percent(row.straight_share, 0)),
     Column("changes", "Changes a HIT", "changes_per_hit", _changes),
     Column("reports", "Reports", "reports", lambda row: f"{row.reports:,}"),
+    Column("cannot", "Can't judge", "cannot_judge", lambda row: f"{row.cannot_judge:,}"),
 )
 
 
 def columns_of(campaign: Campaign) -> list[Column]:
     """Where nothing is paid by the piece, there is no wage."""
-    pays = campaign.policy.reward_cents > 0
-    return [column for column in COLUMNS if pays or column.name != "wage"]
+    policy = campaign.policy
+    asked = {"wage": policy.reward_cents > 0, "cannot": policy.cannot_judge_limit > 0}
+    return [column for column in COLUMNS if asked.get(column.name, True)]
 
 
 def order_of(asked: str, columns: Sequence[Column]) -> str:

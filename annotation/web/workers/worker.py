@@ -199,6 +199,9 @@ def _figures(
         rows.append(("Hourly wage", dollars(figures.hourly_cents), "by the active time"))
     if figures.reports:
         rows.append(("Reports", f"{figures.reports:,}", "items reported as wrong"))
+    if figures.cannot_judge:
+        share = "of these reports, instead of an answer"
+        rows.append(("Can't judge", f"{figures.cannot_judge:,}", share))
     return rows
 
 

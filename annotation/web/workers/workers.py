@@ -208,6 +208,7 @@ CELLS: Cells = {
     "straight_share": lambda row: row.straight_share,
     "changes_per_hit": lambda row: row.changes_per_hit,
     "reports": lambda row: row.reports,
+    "cannot_judge": lambda row: row.cannot_judge,
 }
 
 

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from annotation.protocol.labels.valid_votes import VoteFacts, is_discarded, void_reason
 from annotation.protocol.screening.control import RejectionReason
-from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CONTROLS, JUDGMENTS
+from exports.layout.files import (
+    ASSIGNMENTS,
+    CAMPAIGN,
+    CANNOT_JUDGE,
+    CONTROLS,
+    JUDGMENTS,
+)
 from exports.layout.schemas import FACTS, TABLES
 from exports.statistics.assignments import read_assignments, rows
 from exports.statistics.votes import Ints, Votes, numbers, read_votes
@@ -174,12 +180,34 @@ def check_judgments(
         )
         _count(done, checked)
         yield votes
+    _check_cannot_judge(folder, checked, findings)
     if few := int((checked.votes != checked.items).sum()):
         findings.differ(
             f"{JUDGMENTS}: too few",
             f"{JUDGMENTS}: {few:,} assignments that passed have fewer or more votes than their HIT "
-            "has items",
+            "has items that they judged",
         )
+
+
+def _check_cannot_judge(folder: Path, checked: CheckedAssignments, findings: Findings) -> None:
+    """Of work whose votes count, too: together they are its HIT's items."""
+    if not (folder / CANNOT_JUDGE).exists():
+        return
+    done = array("q")
+    seen: set[tuple[str, ...]] = set()
+    columns = ("query_id", "candidate_id", "worker", "hit")
+    for query, candidate, worker, hit in rows(folder / CANNOT_JUDGE, *columns):
+        done.append(hit * WORKERS + checked.workers.setdefault(worker, len(checked.workers)))
+        if (query, candidate, worker) in seen:
+            what = "a worker could not judge it twice"
+            findings.differ(CANNOT_JUDGE, f"{CANNOT_JUDGE}: query {quote(query)}: {what}")
+        seen.add((query, candidate, worker))
+    every = np.array(done, dtype=np.int64)
+    if stray := int((~np.isin(every, checked.good)).sum()):
+        findings.differ(
+            CANNOT_JUDGE, f"{CANNOT_JUDGE}: {stray:,} rows of assignments whose votes do not count"
+        )
+    _count(every, checked)
 
 
 def _count(done: Ints, checked: CheckedAssignments) -> None:

@@ -6,9 +6,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from annotation.protocol.policy.policy import Policy
 from exports.building.changelog import write_changes
 from exports.formats.write import write_formats
-from exports.layout.files import CAMPAIGN, OF_THE_ANNOTATORS, RELEASE, STATS
+from exports.layout.files import CAMPAIGN, RELEASE, STATS, annotators_tables
 from retrieval.ranking.records import document
 from tests.exports.card.figures import COMPLETE
 from tests.exports.support.extracts import Extract, random_extract, spread
@@ -47,6 +48,6 @@ def ready(
     (folder / STATS).write_bytes(document(deepcopy(COMPLETE) | (stats or {})))
     (folder / CAMPAIGN).write_bytes(document(made.campaign))
     if not facts["options"]["judgments"]:
-        for name in OF_THE_ANNOTATORS:
+        for name in annotators_tables(Policy()):
             (folder / name).unlink()
     return folder

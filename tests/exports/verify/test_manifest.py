@@ -13,14 +13,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from annotation.protocol.policy.policy import Policy
 from exports.layout.files import (
     CAMPAIGN,
     JUDGMENTS,
     MANIFEST,
-    OF_THE_ANNOTATORS,
     PLACEMENTS,
     RELEASE,
     STATS,
+    annotators_tables,
 )
 from exports.layout.schemas import TABLES
 from exports.verify import schemas
@@ -110,7 +111,7 @@ def test_a_huge_line_is_named_and_never_read(
     assert re.search(r"train\.jsonl, line \d+: longer than any release's", found(release))
 
 
-@pytest.mark.parametrize("name", OF_THE_ANNOTATORS)
+@pytest.mark.parametrize("name", annotators_tables(Policy()))
 def test_a_table_of_other_columns_is_named(name: str, release: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), release / name)
     sealed(release)

@@ -52,7 +52,7 @@ function show(entry) {
 }
 
 function count() {
-  for (const item of sheet.items) if (item.answer) item.box.classList.remove("unanswered");
+  for (const item of sheet.items) if (!item.isMissing) item.box.classList.remove("unanswered");
   bar.count(sheet.items.length - sheet.missing.length, sheet.items.length);
   offerUndo();
 }
@@ -78,6 +78,12 @@ function settle(item) {
   count();
 }
 
+/** After an answer; who can't judge the item says why first. */
+function goOn(item) {
+  if (item.lacksReason) item.askWhy();
+  else moveOn(item);
+}
+
 function moveOn(item) {
   const next = sheet.missingAfter(item);
   if (next) place.go(next);
@@ -87,13 +93,14 @@ function moveOn(item) {
 function answer(value) {
   if (isLocked || isSending) return;
   const item = place.current;
+  if (!item.takes(value)) return;
   const before = item.answer;
   if (before !== value) {
     undone.push({ item, before });
     item.answer = value;
     settle(item);
   }
-  moveOn(item);
+  goOn(item);
 }
 
 function undo() {
@@ -124,9 +131,11 @@ function lose(sentence) {
 }
 
 function showMissing() {
-  for (const item of sheet.missing) item.box.classList.add("unanswered");
-  place.go(sheet.missing[0]);
-  bar.say(`${sheet.missing.length} without an answer: please choose Yes or No.`);
+  const [first] = sheet.missing;
+  for (const item of sheet.missing) item.showMissing();
+  place.go(first);
+  if (first.lacksReason) first.askWhy();
+  bar.say(`${sheet.missing.length} without an answer: please choose one.`);
 }
 
 // ----- choices by mouse, finger or the browser's own keys
@@ -154,7 +163,8 @@ form.addEventListener("change", (event) => {
   undone.push({ item, before });
   settle(item);
   // Who walks through the choices with the keys of the browser stays among them.
-  if (pressed.isPointer) moveOn(item);
+  if (item.lacksReason) item.fold.open = true;
+  if (pressed.isPointer) goOn(item);
 });
 
 form.addEventListener("input", (event) => {
@@ -164,6 +174,18 @@ form.addEventListener("input", (event) => {
   save((entry) => {
     entry.reports[item.key] = item.report;
   });
+  count();
+});
+
+form.addEventListener("keydown", (event) => {
+  const item = sheet.itemOf(event.target);
+  if (event.key !== "Enter" || event.target !== item?.reason || item.isMissing) return;
+  event.preventDefault();
+  moveOn(item);
+});
+
+form.addEventListener("click", (event) => {
+  if (event.target.closest(".later")) moveOn(sheet.itemOf(event.target));
 });
 
 // ----- submitting
@@ -234,6 +256,7 @@ keep.follow(() => isSending || show(keep.read()));
 dialogs.askBeforeSkipping(() => !isLocked && sheet.missing.length < sheet.items.length);
 listenToKeys({
   answer,
+  later: () => isLocked || moveOn(place.current),
   step: (by) => place.step(by),
   undo,
   enter: () => isLocked || form.requestSubmit(),

@@ -1,6 +1,8 @@
 // Keys for the whole page; never while somebody types, and single ones can be switched off.
 
-const ANSWERS = { y: "1", 1: "1", n: "0", 0: "0" };
+import { CANNOT_JUDGE } from "./sheet.js";
+
+const ANSWERS = { y: "1", 1: "1", n: "0", 0: "0", c: CANNOT_JUDGE };
 const STEPS = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 };
 const TYPING = "textarea, select, input:not([type=radio]), [contenteditable]";
 const OWN_ENTER = "a, button, summary";
@@ -24,6 +26,7 @@ export function listenToKeys(page) {
     if (event.key === "?") return page.help;
     if (key in ANSWERS) return () => page.answer(ANSWERS[key]);
     if (event.shiftKey) return null;
+    if (key === "l") return page.later;
     if (key in STEPS) return () => page.step(STEPS[key]);
     return key === "u" && page.undo;
   };

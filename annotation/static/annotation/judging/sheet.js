@@ -1,5 +1,7 @@
 // The items of the page, their answers and reports.
 
+export const CANNOT_JUDGE = "cannot_judge";
+
 export class Item {
   constructor(box) {
     this.box = box;
@@ -7,7 +9,8 @@ export class Item {
     this.radios = [...box.querySelectorAll("input[type=radio]")];
     this.reason = box.querySelector("select");
     this.words = box.querySelector("textarea");
-    this.summary = box.querySelector(".report summary");
+    this.fold = box.querySelector(".report");
+    this.summary = this.fold.querySelector("summary");
     this.settled = this.answer;
   }
 
@@ -18,6 +21,30 @@ export class Item {
   set answer(value) {
     for (const radio of this.radios) radio.checked = radio.value === value;
     this.settled = this.answer;
+  }
+
+  takes(value) {
+    return this.radios.some((radio) => radio.value === value);
+  }
+
+  /** Who can't judge it says why. */
+  get lacksReason() {
+    return this.answer === CANNOT_JUDGE && !this.reason.value;
+  }
+
+  get isMissing() {
+    return !this.answer || this.lacksReason;
+  }
+
+  showMissing() {
+    this.box.classList.add("unanswered");
+    const words = this.lacksReason ? "Please say why." : "Please choose an answer.";
+    this.box.querySelector(".missing").textContent = words;
+  }
+
+  askWhy() {
+    this.fold.open = true;
+    this.reason.focus();
   }
 
   /** The answer of before, when it has changed since it was last asked; else null. */
@@ -54,14 +81,14 @@ export class Sheet {
   }
 
   get missing() {
-    return this.items.filter((item) => !item.answer);
+    return this.items.filter((item) => item.isMissing);
   }
 
   /** The next item without an answer, from the top again after the last one. */
   missingAfter(item) {
     const start = this.items.indexOf(item) + 1;
     const round = [...this.items.slice(start), ...this.items.slice(0, start)];
-    return round.find((one) => !one.answer);
+    return round.find((one) => one.isMissing);
   }
 
   lock() {

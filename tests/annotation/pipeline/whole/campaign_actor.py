@@ -16,6 +16,7 @@ from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.setup.create import get_campaign
+from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from core.errors import UserError
 from tests.annotation.pipeline.publishing.missing_votes_model import open_assignments
 from tests.annotation.pipeline.whole.campaign_crowd import DyingCrowd, Records
@@ -28,6 +29,7 @@ NAMES = ("ada", "bob", "cara", "dan", "eve", "finn", "gil", "hana", "ivy")
 BUDGETS = (57, 114, 171, 209, 285, 361, 500, BUDGET_CENTS, BUDGET_CENTS)
 HOURS = (1, 1, 1, 25, 80)  # the crowd forgets tokens after 24, and approves by itself after 72
 ITEMS_FOR_1 = 0.25
+CANNOT_JUDGE_ITEMS = 0.1
 WRONG_CONTROLS = 0.15
 TEXTS = ("Thank you.", "Read the instructions again, please.")
 
@@ -163,12 +165,15 @@ class Actor:
 
     def _submit(self, taken: Taken, rng: random.Random) -> None:
         assignment, hit, name = taken
-        votes = {triplet: int(rng.random() < ITEMS_FOR_1) for triplet in hit.triplets}
-        wrong = int(rng.random() < WRONG_CONTROLS)
-        sheet = {
-            field: str(abs(expected - wrong) if triplet is None else votes[triplet])
-            for field, triplet, expected in self._form(hit.number)
+        votes: dict[int, int | None] = {
+            triplet: None if rng.random() < CANNOT_JUDGE_ITEMS else int(rng.random() < ITEMS_FOR_1)
+            for triplet in hit.triplets
         }
+        wrong = int(rng.random() < WRONG_CONTROLS)
+        sheet = {}
+        for field, triplet, expected in self._form(hit.number):
+            value = abs(expected - wrong) if triplet is None else votes[triplet]
+            sheet[field] = CANNOT_JUDGE if value is None else str(value)
         self.mturk.person(name).submit(assignment, sheet)
         self.model.works[assignment] = Work(hit, worker_id(name), votes, right=not wrong)
         assert not list(twice(self.model.works.values()))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from annotation.protocol.estimates.cost import assignment_cents, tie_assignments
-from annotation.protocol.labels.majority import Label, decide
+from annotation.protocol.labels.majority import Label, decide_tally
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import Review, exclusions
 
@@ -58,7 +58,7 @@ class Work:
 
     hit: Hit
     worker: str
-    votes: Mapping[int, int]
+    votes: Mapping[int, int | None]  # None: can't judge it
     right: bool  # all its controls
     stored: bool = False
     reviewed: bool = False
@@ -139,7 +139,16 @@ class Model:
     # Labels
 
     def votes(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {triplet: [] for triplet in self.queries}
+        return {
+            triplet: [answer for answer in answers if answer is not None]
+            for triplet, answers in self._answers().items()
+        }
+
+    def cannot_judge(self) -> dict[int, int]:
+        return {triplet: answers.count(None) for triplet, answers in self._answers().items()}
+
+    def _answers(self) -> dict[int, list[int | None]]:
+        found: dict[int, list[int | None]] = {triplet: [] for triplet in self.queries}
         for work in self.reviewed():
             if work.right and work.worker not in self.excluded and work.status != "rejected":
                 for triplet, vote in work.votes.items():
@@ -147,7 +156,11 @@ class Model:
         return found
 
     def labels(self) -> dict[int, Label]:
-        return {triplet: decide(votes, self.policy) for triplet, votes in self.votes().items()}
+        cannot = self.cannot_judge()
+        return {
+            triplet: decide_tally(len(votes), sum(votes), self.policy, cannot[triplet])
+            for triplet, votes in self.votes().items()
+        }
 
     # Steps
 

@@ -142,8 +142,15 @@ class CampaignMachine(RuleBasedStateMachine):
 
     def _check_labels(self) -> None:
         votes, labels = self.model.votes(), self.model.labels()
+        cannot = self.model.cannot_judge()
         assert {pk: tuple(columns) for pk, *columns in rows(TRIPLETS)} == {
-            triplet: (label.status, label.value, len(votes[triplet]), sum(votes[triplet]))
+            triplet: (
+                label.status,
+                label.value,
+                len(votes[triplet]),
+                sum(votes[triplet]),
+                cannot[triplet],
+            )
             for triplet, label in labels.items()
         }
 
@@ -221,7 +228,7 @@ HITS = """
         FROM annotation_entry e WHERE e.hit_id = h.id
     ), 0) FROM annotation_hit h
 """
-TRIPLETS = "SELECT id, status, label, votes, positive_votes FROM annotation_triplet"
+TRIPLETS = "SELECT id, status, label, votes, positive_votes, cannot_judge FROM annotation_triplet"
 EXCLUDED = (
     "SELECT worker_id FROM annotation_worker WHERE id IN"
     " (SELECT worker_id FROM annotation_exclusion WHERE restored_at IS NULL)"
@@ -245,7 +252,8 @@ def test_any_order_of_steps_ends_where_the_model_ends(
     tie_mode: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    rules = {"min_assignments": 2, "max_failure_rate": 0.4, "lifetime_days": 30}
+    rules: dict[str, object] = {"min_assignments": 2, "max_failure_rate": 0.4, "lifetime_days": 30}
+    rules["cannot_judge_limit"] = 2
     campaign = packed_campaign(tmp_path, tie_mode=tie_mode, **rules)
     counter: Counter[str] = Counter()
     run_state_machine_as_test(

@@ -34,6 +34,29 @@ def test_adjudication_decides_before_votes_and_votes_before_an_import(
         assert (label.status == "labelled") == (expected[0] is not None)
 
 
+@pytest.mark.parametrize(
+    ("evidence", "status", "wanted"),
+    [
+        (Evidence(1, 1, cannot_judge=1), "open", 1),
+        (Evidence(0, 0, cannot_judge=1), "open", 2),
+        (Evidence(0, 0, cannot_judge=2), "unresolved", 0),
+        (Evidence(2, 1, cannot_judge=2), "unresolved", 0),
+        (Evidence(2, 2, cannot_judge=2), "labelled", 0),
+        (Evidence(1, 1, 1, cannot_judge=2), "labelled", 0),
+        (Evidence(0, 0, None, 1, 0, cannot_judge=2), "labelled", 0),
+    ],
+)
+def test_enough_who_cannot_judge_end_the_asking_where_nothing_makes_a_label(
+    evidence: Evidence, status: str, wanted: int
+) -> None:
+    policy = Policy(adjudication="decide", cannot_judge_limit=2)
+    label = derive_label(evidence, policy)
+    assert (label.status, label.wanted) == (status, wanted)
+    if evidence.imported is None:
+        without = derive_label(evidence._replace(cannot_judge=0), DECIDE)
+        assert derive_label(evidence, DECIDE) == without
+
+
 def test_what_experts_decided_wants_no_more_votes() -> None:
     assert derive_label(Evidence(2, 1, None, 1, 0), DECIDE).wanted == 0
     assert derive_label(Evidence(2, 1, None, 1, 1), DECIDE).wanted == 1

@@ -47,6 +47,17 @@ def test_all_controls_yes_fails_on_the_negative_and_all_no_on_the_positive() -> 
     assert check_controls(EXPECTED, dict.fromkeys(ITEMS, 0), ITEMS).failures[MISSED] == ("pos",)
 
 
+@pytest.mark.parametrize(
+    ("cannot", "missed"), [({"a", "b"}, ()), ({"pos"}, ("pos",)), (set(ITEMS), ("neg", "pos"))]
+)
+def test_who_cannot_judge_an_item_has_answered_it_and_misses_a_control(
+    cannot: set[str], missed: tuple[str, ...]
+) -> None:
+    answers = without(*cannot)
+    check = check_controls(EXPECTED, answers, ITEMS, cannot)
+    assert check.failures == {MISSED: missed, UNANSWERED: ()}
+
+
 def test_fields_that_are_no_items_are_ignored() -> None:
     assert check_controls(EXPECTED, GOOD | {"csrf": 1, "zzz": 0}, ITEMS).passed
 
