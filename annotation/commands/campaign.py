@@ -8,6 +8,7 @@ import typer
 from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
+from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.progress import progress as progress_of
 from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
@@ -191,11 +192,14 @@ def estimate(campaign: Campaign) -> Result:
     triplets = triplets_to_judge(campaign)
     costs = estimate_cost(triplets, campaign.policy)
     left_out = "replacements of rejected and discarded work"
+    corpus = corpus_of(campaign)
     return {
         "campaign": campaign.name,
         "triplets": triplets,
         **asdict(costs),
         "not_counted": left_out,
+        "corpus": corpus.name,
+        "licences": corpus.licences_in_words,
     }
 
 

@@ -6,6 +6,7 @@ before: candidates, triplets (which are packed), triplets_published, judged (wit
 
 from django.db.models import Count, Q, Sum
 
+from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.status import blockers, campaign_status, labelled_of
 from annotation.analytics.quality.campaign_leak import leak_figures
 from annotation.analytics.quality.expert_agreement import expert_figures
@@ -30,6 +31,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         "state": campaign.state,
         "progress": labelled_of(counts["labelled"], counts["triplets"]),
         "crowd": campaign.endpoint or "not published yet",
+        "corpus": corpus_of(campaign).in_words,
         **_study_of(campaign),
         **counts,
         **hit_counts(campaign),
