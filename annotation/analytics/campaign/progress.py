@@ -25,13 +25,15 @@ from retrieval.models import Candidate
 def progress(campaign: Campaign) -> dict[str, object]:
     """The campaign stage by stage; every count is derived from the stored record."""
     counts = question_counts(campaign) | _triplets(campaign)
+    corpus = corpus_of(campaign)
     return {
         "campaign": campaign.name,
         "status": campaign_status(campaign),  # reads the state again
         "state": campaign.state,
         "progress": labelled_of(counts["labelled"], counts["triplets"]),
         "crowd": campaign.endpoint or "not published yet",
-        "corpus": corpus_of(campaign).in_words,
+        "corpus": corpus.name,
+        "sources": list(corpus.sources),
         **_study_of(campaign),
         **counts,
         **hit_counts(campaign),

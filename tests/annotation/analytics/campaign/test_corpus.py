@@ -79,7 +79,8 @@ def test_pages_commands_and_api_name_the_corpus(stage: Stage, owner: Client) -> 
     assert f"Corpus: {words}" in parse(overview).text_content()
     milestones = parse(owner.get(f"/admin/campaigns/{campaign}/milestones")).text_content()
     assert "coffeefaq (CC0-1.0)" in milestones
-    assert progress(campaign)["corpus"] == words
+    told = progress(campaign)
+    assert (told["corpus"], told["sources"]) == ("coffee", ["faq"])
     estimate = run_json("campaign", "estimate", "faq")
     assert (estimate["corpus"], estimate["licences"]) == ("coffee", "faq (CC0-1.0)")
     read = owner.get(f"/api/v1/campaigns/{campaign}").json()
