@@ -34,7 +34,8 @@ from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
-from retrieval.models.corpus import ALL
+from retrieval.corpus.corpora import corpus_named
+from retrieval.models.corpus import ALL, name_of
 
 IMPORT = "import"
 CHOICE = ", or ".join(each.title for each in CROWDS.values())
@@ -153,12 +154,21 @@ def import_campaign(
     skip_faulty: Annotated[
         bool, typer.Option("--skip-faulty", help="Skip lines that cannot be used.")
     ] = False,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Corpus that the source joins, from which negative controls come; `all` has it "
+            "anyway.",
+        ),
+    ] = ALL,
     crowd: ChosenCrowd = None,
     seed: Seed = 0,
     policy: PolicyFile = None,
     budget: Budget = None,
 ) -> Result:
     """Import a labelled dataset, to audit it, extend it or release it again."""
+    chosen = corpus_named(corpus)
     size = sum(path.stat().st_size for path in files if path.is_file())
     with progress(size, "Importing", "B") as bar:
         made = import_dataset(
@@ -168,13 +178,16 @@ def import_campaign(
             seed=seed,
             license=license,
             skip_faulty=skip_faulty,
+            corpus=chosen,
             progress=bar.update,
         )
     if budget is not None:
         set_budget(made.campaign, cents_of(budget))
     counts = {
+        "corpus": name_of(chosen),
         "queries": made.queries,
         "candidates": made.candidates,
+        "of_these_in_other_sources": made.elsewhere or None,
         "labelled": made.labelled,
         "positive": made.positive,
         "without_a_label": made.open,
