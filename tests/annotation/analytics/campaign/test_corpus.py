@@ -8,9 +8,9 @@ from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.publication_preview import publication_of
 from annotation.models import Campaign
-from retrieval.corpus.corpora import create_corpus
+from retrieval.corpus.corpora import create_corpus, include, named_corpus
 from retrieval.indexing.build import build_index
-from retrieval.models import CorpusSource, QaPair
+from retrieval.models import QaPair
 from tests.annotation.commands.test_commands import run_json
 from tests.support.pages import parse
 from tests.worlds.small_campaign import ENCODER, Stage
@@ -118,6 +118,6 @@ def test_licences_of_other_corpora_are_not_stated(stage: Stage) -> None:
     licensed("CC0-1.0")
     campaign = in_coffee(stage.campaign, "faq")
     assert not any("secret" in one for one in publication_of(campaign, None).sentences())
-    CorpusSource.objects.create(corpus=campaign.query_set.corpus, source="mocca")
+    include(named_corpus("coffee"), "mocca")
     stated = "The pairs come from the corpus coffee: faq (CC0-1.0); mocca (no pairs yet)."
     assert stated in publication_of(campaign, None).sentences()
