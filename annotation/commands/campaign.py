@@ -8,6 +8,7 @@ import typer
 from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
+from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.progress import progress as progress_of
 from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
@@ -33,7 +34,8 @@ from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
-from retrieval.models.corpus import ALL
+from retrieval.corpus.corpora import corpus_named
+from retrieval.models.corpus import ALL, name_of
 
 IMPORT = "import"
 CHOICE = ", or ".join(each.title for each in CROWDS.values())
@@ -152,12 +154,21 @@ def import_campaign(
     skip_faulty: Annotated[
         bool, typer.Option("--skip-faulty", help="Skip lines that cannot be used.")
     ] = False,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Corpus that the source joins, from which negative controls come; `all` has it "
+            "anyway.",
+        ),
+    ] = ALL,
     crowd: ChosenCrowd = None,
     seed: Seed = 0,
     policy: PolicyFile = None,
     budget: Budget = None,
 ) -> Result:
     """Import a labelled dataset, to audit it, extend it or release it again."""
+    chosen = corpus_named(corpus)
     size = sum(path.stat().st_size for path in files if path.is_file())
     with progress(size, "Importing", "B") as bar:
         made = import_dataset(
@@ -167,13 +178,16 @@ def import_campaign(
             seed=seed,
             license=license,
             skip_faulty=skip_faulty,
+            corpus=chosen,
             progress=bar.update,
         )
     if budget is not None:
         set_budget(made.campaign, cents_of(budget))
     counts = {
+        "corpus": name_of(chosen),
         "queries": made.queries,
         "candidates": made.candidates,
+        "of_these_in_other_sources": made.elsewhere or None,
         "labelled": made.labelled,
         "positive": made.positive,
         "without_a_label": made.open,
@@ -191,11 +205,14 @@ def estimate(campaign: Campaign) -> Result:
     triplets = triplets_to_judge(campaign)
     costs = estimate_cost(triplets, campaign.policy)
     left_out = "replacements of rejected and discarded work"
+    corpus = corpus_of(campaign)
     return {
         "campaign": campaign.name,
         "triplets": triplets,
         **asdict(costs),
         "not_counted": left_out,
+        "corpus": corpus.name,
+        "licences": corpus.licences_in_words,
     }
 
 

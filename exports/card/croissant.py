@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from exports.card.licences import bibtex, named
+from exports.card.origin import corpus_in_words
 from exports.formats.registry import FORMATS
 from exports.layout.files import CAMPAIGN, CROISSANT, MANIFEST, OF_THE_ANNOTATORS, RELEASE
 from exports.layout.schemas import DESCRIPTIONS
@@ -70,7 +71,7 @@ def croissant(folder: Path) -> bytes:
     """Of all files but itself and the manifest, which holds its checksum."""
     release = orjson.loads((folder / RELEASE).read_bytes())
     facts = orjson.loads((folder / CAMPAIGN).read_bytes())
-    number = release["number"]
+    number, corpus = release["number"], corpus_in_words(facts)
     values = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -79,7 +80,7 @@ def croissant(folder: Path) -> bytes:
         "description": (
             "A question-ranking dataset: queries, each with the question/answer pairs that a "
             "retriever ranked highest for it, and a label on every triplet that says whether both "
-            "questions ask the same."
+            f"questions ask the same.{f' Of the corpus {corpus}.' if corpus else ''}"
         ),
         "version": f"{number}.0.0",
         "citeAs": bibtex(release["campaign"], number),

@@ -1,4 +1,4 @@
-"""Who made a release's labels: votes that are known, or somebody before they were imported."""
+"""Where a release comes from: its corpus; who made its labels, votes that are known or not."""
 
 from __future__ import annotations
 
@@ -16,6 +16,21 @@ Facts = Mapping[str, Any]
 
 def is_imported(facts: Facts) -> bool:
     return bool(facts["queries"]["origin"] == "import")
+
+
+def corpus_in_words(facts: Facts) -> str:
+    """Empty: the oldest releases do not name it."""
+    corpus = facts.get("corpus")
+    if corpus is None:
+        return ""
+    if corpus["sources"] is None:
+        return f"{corpus['name']}, which has every source of the database"
+    many = "sources" if len(corpus["sources"]) != 1 else "source"
+    return f"{corpus['name']} ({many}: {', '.join(corpus['sources']) or 'none'})"
+
+
+def is_of_all(facts: Facts) -> bool:
+    return (facts.get("corpus") or {}).get("sources") is None
 
 
 def nobody_judged(facts: Facts, stats: Facts) -> bool:

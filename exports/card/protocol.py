@@ -8,7 +8,7 @@ from typing import Any
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.screening.control import RejectionReason
 from core.text.words import plural
-from exports.card.origin import is_imported
+from exports.card.origin import is_imported, is_of_all
 from exports.card.words import count, dollars, rate
 from retrieval.ranking.fusion import CONSTANT
 
@@ -49,7 +49,7 @@ def _queries(facts: Facts) -> Iterator[str]:
         seed = facts["seeds"]["sample"]
         yield (
             f"{total} drawn at random (seed {seed}) from the distinct normalised questions of "
-            "the database."
+            f"{_place(facts)}."
         )
     else:
         yield f"{total} given in a file; {plural(dropped, 'duplicate')} left out."
@@ -59,15 +59,20 @@ def _queries(facts: Facts) -> Iterator[str]:
     )
 
 
+def _place(facts: Facts) -> str:
+    return "the database" if is_of_all(facts) else f"the corpus {facts['corpus']['name']}"
+
+
 def _candidates(facts: Facts) -> Iterator[str]:
     retriever, wanted = facts["retriever"], facts["policy"]["candidates_per_query"]
     if retriever is None:
         yield "Which retriever ranked the candidates is not recorded: ranks are as imported."
         return
+    of = "" if is_of_all(facts) else f" of {_place(facts)}"
     form = FORMS.get(retriever["form"], "see the campaign's record")
     model = (
         f"{retriever['model']} in the form {retriever['form']} ({form}; "
-        f"{count(retriever['dimension'])} dimensions) over {plural(retriever['pairs'], 'pair')}"
+        f"{count(retriever['dimension'])} dimensions) over {plural(retriever['pairs'], 'pair')}{of}"
     )
     if pool := facts["queries"].get("retrievers"):
         yield (

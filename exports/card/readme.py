@@ -17,7 +17,7 @@ from exports.card.canvas import DARK, LIGHT
 from exports.card.croissant import croissant
 from exports.card.header import header
 from exports.card.licences import bibtex
-from exports.card.origin import labelled_by_votes, nobody_judged
+from exports.card.origin import corpus_in_words, labelled_by_votes, nobody_judged
 from exports.card.plots import plots, write_plots
 from exports.card.protocol import cost, protocol
 from exports.card.words import count, rate
@@ -72,6 +72,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "light": LIGHT,
         "dark": DARK,
         "pool": tables.retrievers(stats.get("retrievers", ())),
+        "corpus": corpus_in_words(facts),
         "sources": tables.sources(facts["sources"]),
         "changes": notes.changes(release, _read(folder, CHANGES)),
         "limits": list(notes.limits(release, facts, judged=not nobody_judged(facts, stats))),

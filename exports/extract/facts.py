@@ -12,7 +12,8 @@ from annotation.analytics.campaign.progress import assignment_counts, spent_cent
 from annotation.models import Campaign, Instructions
 from annotation.pipeline.ledger.settlements import excluded_workers
 from exports.layout.files import CAMPAIGN
-from retrieval.models import Candidate, QaPair
+from retrieval.models import Candidate, Corpus, QaPair
+from retrieval.models.corpus import name_of, sources_of
 from retrieval.ranking.records import document
 
 INSTRUCTIONS = "instructions"
@@ -29,6 +30,7 @@ def write_facts(
     spent = spent_cents(campaign)
     facts = {
         **plan(campaign),
+        "corpus": _corpus(campaign.query_set.corpus),
         "retriever": _retriever(campaign),
         "instructions": _write_instructions(campaign, folder / INSTRUCTIONS),
         "sources": _sources(campaign),
@@ -56,6 +58,11 @@ def plan(campaign: Campaign) -> dict[str, object]:
             **({"retrievers": list(queries.pool)} if queries.pool else {}),
         },
     }
+
+
+def _corpus(corpus: Corpus | None) -> dict[str, object]:
+    """Of all pairs no sources are named: others that come later change nothing here."""
+    return {"name": name_of(corpus), "sources": corpus and sources_of(corpus)}
 
 
 def _retriever(campaign: Campaign) -> dict[str, object] | None:

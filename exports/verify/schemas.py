@@ -99,6 +99,8 @@ CAMPAIGN_SCHEMA = AtLeast(
         "policy_sha256": ID,
         "seeds": AtLeast({"split": WHOLE}),
         "queries": AtLeast({"origin": ID, "total": COUNT, "retrievers": Maybe(POOL)}),
+        # The oldest releases name none.
+        "corpus": Maybe({"name": ID, "sources": OrNull(Each(ID))}),
         "retriever": OrNull(OBJECT),
         "instructions": Each(AtLeast({"version": COUNT, "file": ID, "sha256": ID})),
         "sources": Each(OBJECT),

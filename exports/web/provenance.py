@@ -22,6 +22,7 @@ class Wording:
 
 @dataclass(frozen=True)
 class Provenance:
+    corpus: str
     sources: Table | None
     instructions: list[Wording]
     policy: list[tuple[str, str]]
@@ -31,10 +32,19 @@ def provenance_of(release: Release) -> Provenance:
     facts = read_document(release, CAMPAIGN)
     policy = at(facts, "policy") or {}
     return Provenance(
+        corpus=_corpus(at(facts, "corpus")),
         sources=_sources(at(facts, "sources")),
         instructions=list(_wordings(release, at(facts, "instructions"))),
         policy=[(name.replace("_", " "), _words(value)) for name, value in policy.items()],
     )
+
+
+def _corpus(corpus: Any) -> str:
+    """Empty: the oldest releases do not name it."""
+    name, sources = at(corpus, "name"), at(corpus, "sources")
+    if not name:
+        return ""
+    return f"{name}: {', '.join(map(str, sources))}" if sources else f"{name}: every source"
 
 
 def _sources(sources: Any) -> Table | None:

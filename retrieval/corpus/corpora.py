@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from core.errors import UserError
 from retrieval.corpus.pair_reader import check_source
 from retrieval.models import Corpus, CorpusSource, IndexVersion, QaPair
-from retrieval.models.corpus import ALL, sources_of
+from retrieval.models.corpus import ALL, name_of, sources_of
 
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{Corpus.MAX_NAME - 1}}}")
 
@@ -18,28 +18,17 @@ NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{Corpus.MAX_NAME - 1}}}")
 class CorpusRow:
     corpus: str
     sources: list[str]
-    indexed: int | None  # pairs of its current index; None: it has none
+    indexed: int | None  # pairs of its current index
 
 
 def corpora() -> list[CorpusRow]:
-    """All pairs first, then by name; from the sources' own index, without a count."""
-    named = Corpus.objects.order_by("name")
-    return [
-        CorpusRow(ALL, _every_source(), _indexed(None)),
-        *(CorpusRow(one.name, sources_of(one), _indexed(one)) for one in named),
-    ]
+    """All pairs first, then by name; without a count."""
+    every: list[Corpus | None] = [None, *Corpus.objects.order_by("name")]
+    return [CorpusRow(name_of(one), sources_of(one), indexed_pairs(one)) for one in every]
 
 
-def _every_source() -> list[str]:
-    """One look into the sources' index for each: the pairs are too many to read."""
-    sources = QaPair.objects.order_by("source").values_list("source", flat=True)
-    every: list[str] = []
-    while last := sources.filter(source__gt=every[-1] if every else "").first():
-        every.append(last)
-    return every
-
-
-def _indexed(corpus: Corpus | None) -> int | None:
+def indexed_pairs(corpus: Corpus | None) -> int | None:
+    """Of its current index; None: it has none."""
     newest = IndexVersion.objects.filter(corpus=corpus).order_by("-chosen_at", "-pk")
     return newest.values_list("pairs", flat=True).first()
 

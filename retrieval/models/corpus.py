@@ -1,5 +1,6 @@
 """Corpora: named sets of sources, each with indexes of its own."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from django.db import models
@@ -44,8 +45,25 @@ def name_of(corpus: Corpus | None) -> str:
     return ALL if corpus is None else corpus.name
 
 
-def sources_of(corpus: Corpus) -> list[str]:
+def sources_of(corpus: Corpus | None) -> list[str]:
+    """None: every source that there is."""
+    if corpus is None:
+        return list(_distinct(QaPair.objects.all(), "source"))
     return sorted(corpus.sources.values_list("source", flat=True))
+
+
+def licences_of(source: str) -> Iterator[str]:
+    """Those that its pairs are under, in order; an empty one first, where pairs state none."""
+    return _distinct(QaPair.objects.filter(source=source), "license")
+
+
+def _distinct(pairs: models.QuerySet[QaPair], field: str) -> Iterator[str]:
+    """One look into an index for each: the pairs are too many to read."""
+    values = pairs.order_by(field).values_list(field, flat=True)
+    last = values.first()
+    while last is not None:
+        yield last
+        last = values.filter(**{f"{field}__gt": last}).first()
 
 
 def pairs_of(corpus: Corpus | None) -> models.QuerySet[QaPair]:

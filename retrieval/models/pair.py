@@ -30,6 +30,8 @@ class QaPair(models.Model):
                 condition=Q(withdrawn_at__isnull=False),
                 name="pair_withdrawn",
             ),
+            # A publication states the licences of each source.
+            models.Index(fields=["source", "license"], name="pair_license"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["source", "source_id"], name="pair_once_per_source"),

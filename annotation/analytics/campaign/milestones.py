@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from annotation.analytics.campaign.corpus import CampaignCorpus, corpus_of
 from annotation.analytics.campaign.cost_table import CostTable, cost_table
 from annotation.models import Account, Campaign
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from retrieval.models import Job
-from retrieval.models.corpus import sources_of
 
 KINDS = ("retrieve", "pack", "publish")
 FIRST_BATCH = 20  # enough for a look, cheap enough to lose
@@ -106,15 +106,9 @@ class Milestones:
     def budget(self) -> str:
         return dollars(self.account.budget_cents)
 
-    @property
-    def corpus(self) -> str:
-        corpus = self.campaign.query_set.corpus
-        return corpus.name if corpus else "all pairs"
-
-    @property
-    def corpus_sources(self) -> str:
-        corpus = self.campaign.query_set.corpus
-        return ", ".join(sources_of(corpus)) if corpus else "every source"
+    @cached_property
+    def corpus(self) -> CampaignCorpus:
+        return corpus_of(self.campaign)
 
     @property
     def not_indexed(self) -> str:

@@ -6,6 +6,7 @@ before: candidates, triplets (which are packed), triplets_published, judged (wit
 
 from django.db.models import Count, Q, Sum
 
+from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.status import blockers, campaign_status, labelled_of
 from annotation.analytics.quality.campaign_leak import leak_figures
 from annotation.analytics.quality.expert_agreement import expert_figures
@@ -24,12 +25,15 @@ from retrieval.models import Candidate
 def progress(campaign: Campaign) -> dict[str, object]:
     """The campaign stage by stage; every count is derived from the stored record."""
     counts = question_counts(campaign) | _triplets(campaign)
+    corpus = corpus_of(campaign)
     return {
         "campaign": campaign.name,
         "status": campaign_status(campaign),  # reads the state again
         "state": campaign.state,
         "progress": labelled_of(counts["labelled"], counts["triplets"]),
         "crowd": campaign.endpoint or "not published yet",
+        "corpus": corpus.name,
+        "sources": list(corpus.sources),
         **_study_of(campaign),
         **counts,
         **hit_counts(campaign),

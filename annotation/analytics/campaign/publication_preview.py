@@ -66,6 +66,7 @@ class Publication:
             f"{self.new:,}{of} HIT{plural} of {self.so_far.campaign} {verb} to {self._where()}.",
             *self._price(),
             self._afterwards(),
+            *self.so_far.corpus.sentences(),
             *self._too_few(),
         ]
 

@@ -1,16 +1,19 @@
 """Campaigns as the API shows them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.analytics.campaign.completion import STATES, state_of
+from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.models import Account, Campaign
 from annotation.operations.campaigns import warnings_of
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.protocol.policy.crowds import PAPER_CROWD
+from retrieval.models.corpus import name_of
 
 
 class Money(serializers.Serializer[Account]):
@@ -45,6 +48,12 @@ class CampaignRow(serializers.Serializer[Campaign]):
 
 class CampaignRead(CampaignRow):
     origin = serializers.CharField(source="query_set.origin", help_text="number of queries")
+    corpus = serializers.SerializerMethodField(
+        help_text="the corpus that it samples, retrieves, and draws negative controls from"
+    )
+    licences = serializers.SerializerMethodField(
+        help_text="the corpus's sources, each with licences of its pairs; empty: it states none"
+    )
     retrieved = serializers.SerializerMethodField(
         help_text="whether the campaign's candidates have been retrieved"
     )
@@ -60,6 +69,15 @@ class CampaignRead(CampaignRow):
     figures = serializers.SerializerMethodField(
         help_text="the latest counts, as of `at`; null: not counted yet"
     )
+
+    def get_corpus(self, campaign: Campaign) -> str:
+        return name_of(campaign.query_set.corpus)
+
+    @extend_schema_field(
+        serializers.DictField(child=serializers.ListField(child=serializers.CharField()))
+    )
+    def get_licences(self, campaign: Campaign) -> Mapping[str, Sequence[str]]:
+        return corpus_of(campaign).licences
 
     def get_retrieved(self, campaign: Campaign) -> bool:
         return campaign.query_set.retrieved_with_id is not None
@@ -99,6 +117,8 @@ ROW = {
 READ = {
     **ROW,
     "origin": "sample",
+    "corpus": "coffee",
+    "licences": {"faq": ["CC0-1.0"], "forum": [""]},
     "retrieved": True,
     "warnings": [],
     "control_leak": 0.58,

@@ -238,6 +238,7 @@ OPERATIONS = (
             "600 HITs of faq go to the workers at https://mturk-requester.us-east-1.amazonaws.com.",
             "Their first round costs $228.00; $342.00 is reserved, an assignment for the tie of "
             "each HIT included.",
+            "The pairs come from the corpus coffee: faq (CC0-1.0); forum (no licence stated).",
         ),
         order=_order_publication,
         report=_published,

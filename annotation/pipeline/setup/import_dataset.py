@@ -12,8 +12,10 @@ from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.files.bulk_insert import insert
 from core.progress import Progress, no_progress
+from retrieval.corpus.corpora import include
 from retrieval.corpus.pair_reader import check_license, check_source
-from retrieval.models import QuerySet
+from retrieval.models import Corpus, QaPair, QuerySet
+from retrieval.models.corpus import sources_of
 from retrieval.query_sets.labelled_dataset import (
     CandidateLabel,
     Faults,
@@ -41,6 +43,7 @@ class ImportedDataset:
     labelled: int
     positive: int
     open: int  # came without a label: HITs can be made of them
+    elsewhere: int  # pairs that the database has under a source outside the corpus
     lines_skipped: int
     first_faults: str
 
@@ -53,11 +56,13 @@ def import_dataset(
     seed: int,
     license: str = "",
     skip_faulty: bool = False,
+    corpus: Corpus | None = None,
     progress: Progress = no_progress,
 ) -> ImportedDataset:
     """All lines or nothing, unless `skip_faulty`; `progress` counts bytes of the files.
 
-    The policy's number of candidates becomes the largest that a query has.
+    The policy's number of candidates becomes the largest that a query has. The dataset's pairs are
+    a source of the campaign's name, which joins the corpus.
     """
     check_name_and_seed(name, seed)
     if QuerySet.objects.filter(name=name).exists():
@@ -66,7 +71,11 @@ def import_dataset(
     faults = Faults()
     try:
         with transaction.atomic():
-            query_set = QuerySet.objects.create(name=name, origin=QuerySet.Origin.IMPORT)
+            query_set = QuerySet.objects.create(
+                name=name, origin=QuerySet.Origin.IMPORT, corpus=corpus
+            )
+            if corpus:
+                include(corpus, source)
             campaign = start_campaign(query_set, policy=policy, seed=seed)
             made = read_dataset(paths, source, license=license, faults=faults, progress=progress)
             for labels in store_dataset(query_set, made):
@@ -126,6 +135,14 @@ def _summary(campaign: Campaign, faults: Faults) -> ImportedDataset:
         labelled=triplets.filter(status=Triplet.Status.LABELLED).count(),
         positive=triplets.filter(label=1).count(),
         open=triplets.filter(status=Triplet.Status.OPEN).count(),
+        elsewhere=_elsewhere(campaign.query_set),
         lines_skipped=faults.count,
         first_faults=faults.in_words(),
     )
+
+
+def _elsewhere(query_set: QuerySet) -> int:
+    if query_set.corpus is None:
+        return 0
+    shown = QaPair.objects.filter(candidacies__query__query_set=query_set)
+    return shown.exclude(source__in=sources_of(query_set.corpus)).distinct().count()

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
 from annotation.models import Campaign, Snapshot
@@ -25,6 +26,7 @@ UNCHANGED = 204  # of which htmx swaps nothing
 def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Counts nothing: the part that is asked for next does, where that is quick."""
     context = _context(request, campaign, newest(campaign), whole=True)
+    context["corpus"] = corpus_of(campaign).in_words
     return page(
         request, "annotation/campaigns/overview.html", context, title="Overview", campaign=campaign
     )

@@ -100,5 +100,6 @@ LISTED = Listed(
         "positive_votes": lambda row: row.positive_votes,
         "status": lambda row: row.status,
         "label": lambda row: row.label,
+        "label_source": lambda row: row.label_source,
     },
 )

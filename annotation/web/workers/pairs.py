@@ -1,6 +1,6 @@
 """How workers agree two by two, as pages show it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,6 @@ def pairs_of(campaign: Campaign, together: Workforce | None) -> Pairs:
     return Pairs(rows, together.figures["pairs_in_all"])
 
 
-def names_of(campaign: Campaign, workers: Sequence[str]) -> Mapping[str, str]:
+def names_of(campaign: Campaign, workers: Iterable[str]) -> Mapping[str, str]:
     """Of a team's members; of others nothing is known."""
     return user_names(workers) if campaign.policy.crowd_traits.has_accounts else {}

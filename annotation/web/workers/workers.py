@@ -80,7 +80,8 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     number = _page_number(request.GET.get("page", ""))
     chosen = _chosen(campaign, search, show).order_by(*ordering(order))
     if request.GET.get("as") == "csv":
-        return csv_file(f"{campaign}-workers", CELLS, chosen.iterator(chunk_size=1000))
+        cells = _cells(campaign, chosen)
+        return csv_file(f"{campaign}-workers", cells, chosen.iterator(chunk_size=1000))
     start = (number - 1) * PAGE_SIZE
     on_page = list(chosen[start : start + PAGE_SIZE + 1])
     content = {
@@ -195,8 +196,16 @@ def _rows(
     ]
 
 
+def _cells(campaign: Campaign, chosen: QuerySet[WorkerFigures]) -> Cells:
+    names = names_of(campaign, chosen.values_list("worker__worker_id", flat=True))
+    return {
+        "worker": lambda row: row.worker.worker_id,
+        "name": lambda row: names.get(row.worker.worker_id, ""),
+        **CELLS,
+    }
+
+
 CELLS: Cells = {
-    "worker": lambda row: row.worker.worker_id,
     "excluded": lambda row: row.excluded,
     "submitted": lambda row: row.submitted,
     "reviewed": lambda row: row.reviewed,

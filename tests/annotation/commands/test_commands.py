@@ -169,8 +169,10 @@ def test_importing_says_what_came_and_what_was_left_out(tmp_path: Path) -> None:
     )
     assert run_json("campaign", "import", "made", str(path), "--skip-faulty", "--budget", "5") == {
         "campaign": "made",
+        "corpus": "all",
         "queries": 1,
         "candidates": 2,
+        "of_these_in_other_sources": None,
         "labelled": 1,
         "positive": 1,
         "without_a_label": 1,
@@ -179,6 +181,9 @@ def test_importing_says_what_came_and_what_was_left_out(tmp_path: Path) -> None:
         "double quotes at 3",
     }
     assert account_of(get_campaign("made")).budget_cents == 500
+    assert refused("campaign", "import", "other", str(path), "--corpus", "coffee") == (
+        "There is no corpus 'coffee'; there are: all."
+    )
     assert "came with its candidates" in refused("campaign", "retrieve", "made")
 
 

@@ -106,6 +106,11 @@ def test_licences_are_those_of_the_sources(tmp_path: Path) -> None:
     assert described(folder).metadata.license == ["CC0-1.0", "MIT"]
 
 
+def test_the_corpus_is_named(tmp_path: Path) -> None:
+    description = described(ready(tmp_path / "demo-1")).metadata.description
+    assert description.endswith("Of the corpus coffee (source: tests).")
+
+
 def test_texts_of_any_kind_come_back_as_they_were(tmp_path: Path) -> None:
     hostile = 'NA\t"quoted"\n<b>&amp;</b> $x$ 日本 \u2028 {"@id": "x"}'
     folder = ready(tmp_path / "demo-1")

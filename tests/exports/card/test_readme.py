@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
 from markdown_it import MarkdownIt
 
 from exports.card.plots import write_plots
@@ -361,6 +362,25 @@ def test_the_sources_stand_with_their_licences(tmp_path: Path) -> None:
     ]
 
 
+def test_the_corpus_is_named_with_its_sources(tmp_path: Path) -> None:
+    corpus = {"name": "coffee", "sources": ["faq", "forum"]}
+    words = read(ready(tmp_path / "x", campaign={"corpus": corpus}))
+    assert "The corpus is coffee (sources: faq, forum)." in words
+    assert "distinct normalised questions of the corpus coffee." in words
+    assert "over 1,000 pairs of the corpus coffee" in words
+
+
+@pytest.mark.parametrize("corpus", [{"name": "all", "sources": None}, None])
+def test_a_release_of_all_pairs_or_an_old_one_speaks_of_the_database(
+    tmp_path: Path, corpus: dict[str, Any] | None
+) -> None:
+    folder = ready(tmp_path / "x", campaign={"corpus": corpus})
+    words = read(folder)
+    assert "distinct normalised questions of the database." in words
+    assert "pairs of the" not in words
+    assert ("The corpus is all, which has every source of the database." in words) == bool(corpus)
+
+
 def test_no_source_is_said_to_be_none(tmp_path: Path) -> None:
     assert "No source of the question/answer pairs is recorded." in read(
         ready(tmp_path / "x", campaign={"sources": []})
@@ -373,6 +393,7 @@ HOSTILE = "x | y `z` <script>alert(1)</script> [a](b) ![c](d)\n# h\n--- | ---\n$
 def test_hostile_texts_bring_no_html_no_link_and_no_row(tmp_path: Path) -> None:
     campaign = random_extract(5).campaign
     hostile = {
+        "corpus": {"name": "x", "sources": [HOSTILE]},
         "sources": [{"source": HOSTILE, "license": HOSTILE, "pairs": 1}],
         "retriever": campaign["retriever"] | {"model": HOSTILE, "form": HOSTILE},
         "policy": campaign["policy"] | {"title": HOSTILE, "description": HOSTILE},
@@ -383,7 +404,7 @@ def test_hostile_texts_bring_no_html_no_link_and_no_row(tmp_path: Path) -> None:
     assert not kinds & {"html_block", "html_inline", "image"}
     plain = READER.parse(OURS.sub("", body(ready(tmp_path / "y"))))
     assert structure(with_html) == structure(plain)
-    assert read(folder).count(" ".join(HOSTILE.split())) == 4
+    assert read(folder).count(" ".join(HOSTILE.split())) == 5
 
 
 def structure(tokens: list[Any]) -> list[str]:

@@ -21,6 +21,7 @@ from exports.extract import assignments, parquet_table, votes
 from exports.extract import queries as queries_module
 from exports.extract.extract import extract
 from exports.models import WorkerSalt
+from retrieval.corpus.corpora import create_corpus
 from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.registry.registry import register
 from tests.exports.extract.oracle import (
@@ -174,6 +175,7 @@ def test_the_facts_are_those_of_the_campaign(campaign: Campaign, tmp_path: Path)
         "policy_sha256": campaign.policy.digest(),
         "seeds": {"campaign": 7, "sample": 11, "split": 7},
         "queries": {"origin": "sample", "duplicates_dropped": 0, "total": 3},
+        "corpus": {"name": "all", "sources": None},
         "retriever": {
             "model": "small-model",
             "form": "QQA",
@@ -213,6 +215,17 @@ def test_sources_are_counted_by_distinct_pairs(campaign: Campaign, tmp_path: Pat
         {"source": "tests", "license": "", "pairs": 5},
         {"source": "tests", "license": "CC0-1.0", "pairs": 3},
     ]
+
+
+def test_a_corpus_is_named_with_its_sources(campaign: Campaign, tmp_path: Path) -> None:
+    there = QaPair.objects.filter(question__startswith="tea")
+    there.update(source="brews")
+    campaign.query_set.corpus = create_corpus("tea", ["tests", "brews"])
+    campaign.query_set.save()
+    assert facts(extracted(campaign, tmp_path))["corpus"] == {
+        "name": "tea",
+        "sources": ["brews", "tests"],
+    }
 
 
 def test_experts_labels_are_gold_by_query_rank_and_published_name(

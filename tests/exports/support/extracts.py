@@ -272,6 +272,7 @@ class _Maker:
             "policy_sha256": self.policy.digest(),
             "seeds": {"campaign": 7, "sample": 11, "split": 7},
             "queries": {"origin": "sample", "duplicates_dropped": 0, "total": queries},
+            "corpus": {"name": "coffee", "sources": ["tests"]},
             "retriever": {
                 "model": "small-model",
                 "form": "QQA",

@@ -13,7 +13,9 @@ from exports.layout.files import (
     MANIFEST,
     RELEASE,
 )
-from tests.exports.support.built_releases import sealed
+from exports.verify.verify import verify
+from tests.exports.support.built_releases import finished, sealed
+from tests.exports.support.extracts import random_extract
 from tests.exports.verify.tampering import (
     change_object,
     found,
@@ -51,6 +53,9 @@ from tests.exports.verify.tampering import (
             lambda facts: facts["rejection_reasons"].update(missed=2),
             "rejection_reasons: 2 missed a control, by the other files 1",
         ),
+        (CAMPAIGN, lambda facts: facts["corpus"].update(name="tea"), "README.md"),
+        (CAMPAIGN, lambda facts: facts["corpus"].update(sources=[""]), "corpus.sources 1 must be"),
+        (CAMPAIGN, lambda facts: facts["corpus"].pop("name"), "corpus.name is missing"),
         (RELEASE, lambda release: release.update(number=2), "number 2, but the one before it is"),
         (RELEASE, lambda release: release.update(campaign="other"), "campaign is not that of"),
         (RELEASE, lambda release: release["options"].update(judgments=False), "options.judgments"),
@@ -63,6 +68,12 @@ def test_facts_that_contradict_each_other_are_named(
 ) -> None:
     change_object(release / name, change)
     assert wanted in found(release)
+
+
+def test_a_release_from_before_corpora_is_as_good(tmp_path: Path) -> None:
+    extract = random_extract(5, queries=18)
+    del extract.campaign["corpus"]
+    assert verify(finished(tmp_path / "demo-1", extract)).differences == []
 
 
 def test_instructions_that_the_campaign_does_not_name_are_named(release: Path) -> None:

@@ -51,6 +51,7 @@ def test_texts_of_others_stay_texts(campaign: Campaign, dans: Client) -> None:
     )
     from_files = {
         "policy": {"title": ATTACK, "nested": {"a": [ATTACK, True, None]}},
+        "corpus": {"name": ATTACK, "sources": [ATTACK]},
         "sources": [{"source": ATTACK, "license": ATTACK, "pairs": None}, None],
         "instructions": [{"version": 1, "file": "instructions/1.md"}, {"version": 2}],
     }

@@ -118,6 +118,10 @@ def test_releases_lead_to_those_beside_them(campaign: Campaign, dans: Client) ->
     assert "first release" not in second
 
 
+def test_the_corpus_of_a_release_is_named(release: Release, dans: Client) -> None:
+    assert "Corpus coffee: tests" in text(dans.get(f"{ADDRESS}/1"))
+
+
 def test_times_stand_with_their_zone(release: Release, dans: Client) -> None:
     made = timezone.localtime(release.created_at)
     for path in ("/releases", ADDRESS, f"{ADDRESS}/1"):

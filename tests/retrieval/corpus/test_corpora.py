@@ -1,9 +1,15 @@
 """Two corpora on one installation: nothing of one is in the other."""
 
 import pytest
+from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotation.analytics.campaign.corpus import corpus_of
+from annotation.models import Campaign
+from annotation.pipeline.controls.negatives import draw_for
+from annotation.pipeline.setup.create import new_campaign
+from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.corpus.corpora import (
     add_source,
@@ -16,7 +22,7 @@ from retrieval.corpus.corpora import (
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.index.versions import current_index
 from retrieval.indexing.prune import pruning
-from retrieval.models import Candidate, Corpus, IndexVersion, QaPair, Query, QuerySet
+from retrieval.models import IndexVersion, QaPair, QuerySet
 from retrieval.models.corpus import name_of
 from retrieval.query_sets.held_out import draw_queries
 from retrieval.search.retrieve import retrieve
@@ -38,6 +44,10 @@ def fill(add_pairs: AddPairs, source: str, count: int = 8) -> list[QaPair]:
     return add_pairs(pairs, source=source)
 
 
+def campaign_over(query_set: QuerySet, seed: int) -> Campaign:
+    return new_campaign(query_set, policy=Policy(), seed=seed, text="Same meaning, same answer?")
+
+
 def found(searcher: Searcher) -> set[str]:
     hits = searcher.search("What is snow?", searcher.findable())
     return {QaPair.objects.get(pk=hit.pair_id).source for hit in hits}
@@ -49,13 +59,14 @@ def found(searcher: Searcher) -> set[str]:
     deadline=None,
 )
 @given(one=TAKEN, other=TAKEN, seed=st.integers(0, 99), late=st.sampled_from(SOURCES))
-def test_nothing_of_other_sources_is_sampled_found_or_counted(
+def test_nothing_of_other_sources_is_sampled_found_drawn_stated_or_counted(
     add_pairs: AddPairs, one: set[str], other: set[str], seed: int, late: str
 ) -> None:
     """By brute force over the pairs; afterwards all is as it was."""
-    for source in SOURCES:
-        fill(add_pairs, source)
-    try:
+    with transaction.atomic():
+        for source in SOURCES:
+            fill(add_pairs, source)
+            QaPair.objects.filter(source=source).update(license=f"licence of {source}")
         made = {name: create_corpus(name, sorted(of)) for name, of in (("x", one), ("y", other))}
         for name, of in (("x", one), ("y", other)):
             corpus = made[name]
@@ -70,6 +81,12 @@ def test_nothing_of_other_sources_is_sampled_found_or_counted(
             pairs = QaPair.objects.filter(candidacies__query__query_set=query_set)
             assert set(pairs.values_list("source", flat=True)) <= of
             assert not pairs.filter(question_key__in=keys).exists()
+            campaign = campaign_over(query_set, seed)
+            negatives = draw_for(campaign, ["n1", "n2", "n3"])
+            assert {negative.answer.split()[0] for negative in negatives} <= of
+            assert {text for one in negatives for text in (one.query, one.question)} <= texts
+            stated = {source: [f"licence of {source}"] for source in sorted(of)}
+            assert corpus_of(campaign).licences == stated
             left = there.exclude(question_key__in=keys).count()
             searcher = Searcher(index, encoder=KEYWORDS)
             assert (searcher.findable(), found(searcher)) == (8 * len(of), of)
@@ -83,9 +100,7 @@ def test_nothing_of_other_sources_is_sampled_found_or_counted(
                     current_index(made[name], fresh=True)
             else:
                 assert current_index(made[name], fresh=True) == now
-    finally:
-        for model in (Candidate, Query, QuerySet, IndexVersion, Corpus, QaPair):
-            model.objects.all().delete()
+        transaction.set_rollback(True)
 
 
 def test_vectors_are_shared_and_indexes_are_not(add_pairs: AddPairs) -> None:

@@ -27,6 +27,8 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "state": "active",
         "progress": "nothing packed yet",
         "crowd": "not published yet",
+        "corpus": "all",
+        "sources": ["faq"],
         "queries": 3,
         "candidates": 0,
         "hits": 0,

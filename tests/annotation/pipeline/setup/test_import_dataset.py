@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, Triplet
+from annotation.pipeline.controls.negatives import draw_for
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
 from annotation.pipeline.setup.import_dataset import ImportedDataset, import_dataset
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from retrieval.corpus.corpora import create_corpus, remove_corpus
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, Query
+from retrieval.models.corpus import sources_of
 from tests.worlds.account import Account
 from tests.worlds.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage
 
@@ -173,6 +176,33 @@ def test_a_file_without_a_usable_line_is_refused_even_then(tmp_path: Path) -> No
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is not a .jsonl or .jsonl.gz file"):
         imported(write(tmp_path / "qrc.csv", "query,label"))
+
+
+def test_a_dataset_joins_the_corpus_that_it_is_imported_into(tmp_path: Path) -> None:
+    file = write(tmp_path / "qrc.jsonl", MOON, RAIN)
+    import_dataset([file], "first", policy=Policy(), seed=1)
+    tea = create_corpus("tea")
+    snow = query("why is snow white", 1, 0, id="q3")
+    made = imported(write(tmp_path / "more.jsonl", MOON, snow), corpus=tea)
+    assert (made.campaign.query_set.corpus, sources_of(tea)) == (tea, ["made"])
+    # What the database had before keeps its source, as in any import.
+    assert made.elsewhere == 3
+    with pytest.raises(UserError, match="has the campaigns made: it stays"):
+        remove_corpus(tea)
+
+
+def test_negative_controls_of_an_imported_dataset_are_of_its_corpus(
+    small_database: None, tmp_path: Path
+) -> None:
+    """`small_database` has the source faq; the dataset brings one of its own."""
+    lines = [query(f"what of {topic}", 1, None, id=topic) for topic in TOPICS[:5]]
+    made = imported(write(tmp_path / "qrc.jsonl", *lines), corpus=create_corpus("tea"))
+    with pytest.raises(UserError, match="no index of the corpus tea yet"):
+        draw_for(made.campaign, ["n1"])
+    build_index("keywords", "QQA", encoder=ENCODER, corpus=made.campaign.query_set.corpus)
+    negatives = draw_for(made.campaign, ["n1", "n2"])
+    assert {one.question.split()[0] for one in negatives} == {"what"}
+    assert all(QaPair.objects.get(question=one.question).source == "made" for one in negatives)
 
 
 def test_where_everything_has_a_label_there_is_nothing_to_pack(tmp_path: Path) -> None:

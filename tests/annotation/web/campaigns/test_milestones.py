@@ -459,7 +459,7 @@ def test_looking_takes_few_queries_and_counts_nothing(
         if published:
             publish(stage.campaign, stage.mturk.crowd, most=2)
         for address in (PAGE, f"{PUBLISH}?first=4"):
-            with django_assert_max_num_queries(20) as asked:
+            with django_assert_max_num_queries(24) as asked:
                 assert owner.get(address).status_code == 200
             assert [one["sql"] for one in asked if "COUNT(" in one["sql"].upper()] == []
 

@@ -351,6 +351,16 @@ def test_the_file_has_every_row_that_the_filter_finds(
     assert [line[column] for line in lines] == [str(key(row)) for row in rows]
 
 
+def test_the_file_of_triplets_says_what_made_each_label(campaign: Campaign) -> None:
+    decided = campaign.triplets.filter(status="labelled")[0]
+    campaign.triplets.filter(pk=decided.pk).update(label_source="expert")
+    response = root().get(address("triplets"), {"as": "csv"})
+    lines = csv.DictReader(response.getvalue().decode().splitlines())
+    assert {line["triplet"]: line["label_source"] for line in lines} == {
+        str(one.pk): one.label_source or "" for one in campaign.triplets.all()
+    }
+
+
 def test_hostile_texts_stay_texts(campaign: Campaign) -> None:
     query = campaign.query_set.queries.first()
     assert query

@@ -47,6 +47,12 @@ def names(page: HtmlElement) -> list[str]:
     ]
 
 
+def lines_of(staff: Client, page: str) -> list[dict[str, str]]:
+    """Of the file that the page offers."""
+    text = staff.get(page, {"as": "csv"}).getvalue().decode()
+    return list(csv.DictReader(io.StringIO(text)))
+
+
 def exclude(annotators: Annotators, name: str, **columns: object) -> None:
     worker = Worker.objects.get(worker_id=name)
     Exclusion.objects.create(
@@ -262,6 +268,14 @@ def test_one_s_own_people_are_named_and_found_as_they_sign_in(staff: Client) -> 
         page = staff.get("/admin/campaigns/ours/workers/", {"q": q}).content.decode()
         assert "<bdi>bob&lt;b&gt;</bdi>" in page
         assert bob.worker_id in page
+    (line,) = lines_of(staff, "/admin/campaigns/ours/workers/")
+    assert (line["worker"], line["name"]) == (bob.worker_id, "bob<b>")
+
+
+def test_the_file_names_nobody_of_a_paid_crowd(staff: Client, annotators: Annotators) -> None:
+    annotators.work("ada", 1, 60)
+    (line,) = lines_of(staff, PAGE)
+    assert (line["worker"], line["name"]) == ("ada", "")
 
 
 def test_fifty_workers_stand_on_a_page(staff: Client, annotators: Annotators) -> None:
