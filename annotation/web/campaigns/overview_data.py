@@ -22,6 +22,7 @@ from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
+from annotation.web.workers.columns import duration
 from annotation.web.workers.pairs import Pairs, pairs_of
 from core.errors import UserError
 from core.text.words import plural
@@ -102,7 +103,7 @@ class Result:
     """What a complete campaign has taken, and how its workers agree two by two."""
 
     cost: str
-    days: str  # empty where it took no work
+    time: str  # empty where it took no work
     dates: str
     pairs: Pairs
 
@@ -184,21 +185,29 @@ def _work(figures: Figures) -> list[Work]:
 
 
 def _result(campaign: Campaign, account: Account, figures: Figures) -> Result:
-    days, dates = _span(figures["began"], figures["ended"])
+    time, dates = time_taken(figures["began"], figures["ended"])
     return Result(
         cost=dollars(account.spent_cents) if account.spent_cents else "Nothing",
-        days=days,
+        time=time,
         dates=dates,
         pairs=pairs_of(campaign, worker_figures.newest(campaign)),
     )
 
 
-def _span(began: str | None, ended: str | None) -> tuple[str, str]:
+def time_taken(began: str | None, ended: str | None) -> tuple[str, str]:
     if not began or not ended:
         return "", ""
     first, last = datetime.fromisoformat(began), datetime.fromisoformat(ended)
-    days = max(1, math.ceil((last - first) / DAY))
-    return plural(days, "day"), f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+    days = f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}"
+    return _in_fitting_units(last - first), " to ".join(dict.fromkeys(days))
+
+
+def _in_fitting_units(time: timedelta) -> str:
+    if time < timedelta(minutes=1):
+        return "Less than a minute"
+    if time < 2 * DAY:
+        return duration(1000 * time.total_seconds())
+    return plural(math.ceil(time / DAY), "day")
 
 
 def finish(campaign: Campaign, last: Snapshot) -> str:
