@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -18,7 +18,13 @@ from annotation.access.roles import kept_from
 from annotation.crowd.accounts import campaigns_with_accounts, workers_of
 from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import MOST_COUNTED
-from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
+from annotation.crowd.inhouse.models import (
+    SUBMITTED_OR_DECIDED,
+    Assignment,
+    HitType,
+    Member,
+    Notice,
+)
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
@@ -27,6 +33,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
+from annotation.web.annotator.rejected_work import last_rejections, rejected
 from annotation.web.base.guards import MemberRequest, member_page
 from annotation.web.base.markdown import render_markdown
 
@@ -39,8 +46,10 @@ class Line:
 
     hit_type: str
     title: str
+    campaign: str  # its name; empty: it is no longer here
     description: str
-    count: str
+    done: int
+    of: str  # what is done, in hand, or still open to the member
     pay: str  # empty: nothing is paid by the piece
     instructions: str
 
@@ -50,6 +59,7 @@ class Held:
     """A HIT in hand; one of a campaign that the member is excluded from can only be given back."""
 
     assignment: Assignment
+    campaign: str
     is_open: bool
 
 
@@ -98,7 +108,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
         "notices": _notices(member),
-        "rejected": _rejected(member).order_by("-submitted_at")[:MOST_SHOWN],
+        "rejections": last_rejections(member, MOST_SHOWN) if tally.rejected else [],
         "reasons": reasons,
         "other_reasons": tally.rejected - sum(count for _, count in reasons),
         "contact": _contact(),
@@ -130,7 +140,8 @@ def _in_hand(
     held = []
     for assignment in assignments.in_hand(member, now=now):
         campaign = owners.get(assignment.posted_hit.queue.queue_id)
-        held.append(Held(assignment, is_open=campaign is None or campaign.pk not in closed))
+        is_open = campaign is None or campaign.pk not in closed
+        held.append(Held(assignment, campaign.name if campaign else "", is_open=is_open))
     return held
 
 
@@ -138,22 +149,37 @@ def _lines(
     member: Member, owners: Mapping[str, Campaign], *, closed: Collection[int], now: datetime
 ) -> list[Line]:
     """What the crowd offers, but for campaigns that the member is excluded from."""
+    counts = _counts(member)
     lines = []
     for offered in assignments.open_queues(member, now=now):
         campaign = owners.get(offered.hit_type)
         if campaign is not None and campaign.pk in closed:
             continue  # the crowd learns of an exclusion a moment later
+        done, in_hand = counts.get(offered.hit_type, (0, 0))
         lines.append(
             Line(
                 hit_type=offered.hit_type,
                 title=offered.title,
+                campaign=campaign.name if campaign else "",
                 description=offered.description,
-                count=f"{offered.count:,}{'+' if offered.count >= MOST_COUNTED else ''}",
+                done=done,
+                of=f"{done + in_hand + offered.count:,}"
+                f"{'+' if offered.count >= MOST_COUNTED else ''}",
                 pay=dollars(offered.reward_cents) if offered.reward_cents else "",
                 instructions=_instructions_url(campaign) if campaign else "",
             )
         )
     return lines
+
+
+def _counts(member: Member) -> dict[str, tuple[int, int]]:
+    """By queue, what the member has submitted and what is in hand."""
+    mine = Assignment.objects.filter(member=member).order_by()
+    rows = mine.values_list("posted_hit__queue__queue_id").annotate(
+        done=Count("pk", filter=Q(status__in=SUBMITTED_OR_DECIDED)),
+        in_hand=Count("pk", filter=Q(status=Assignment.Status.ACCEPTED)),
+    )
+    return {queue: (done, in_hand) for queue, done, in_hand in rows}
 
 
 def _for_others(
@@ -212,13 +238,9 @@ def _notices(member: Member) -> list[Notice]:
     return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_SHOWN])
 
 
-def _rejected(member: Member) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(member=member, status=Assignment.Status.REJECTED)
-
-
 def _reasons(member: Member) -> list[tuple[str, int]]:
     """With their counts, the most frequent first."""
-    ids = _rejected(member).values("assignment_id")
+    ids = rejected(member).values("assignment_id")
     ours = Submitted.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
     counts = Counter(row["rejection"] for row in ours.values("rejection"))
     reasons = [(reason.label, counts[reason.key]) for reason in RejectionReason]
