@@ -1,4 +1,4 @@
-"""Which controls somebody knows the answer of: who has accounts here reads why work was rejected."""
+"""Which controls somebody knows the answer of: members read why their work was rejected."""
 
 from django.db.models import Q, QuerySet
 

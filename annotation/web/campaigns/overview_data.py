@@ -144,7 +144,7 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
         is_late=late,
         counting=counting,
         stages=_stages(figures) if figures else [],
-        work=_work(figures) if figures and money else [],
+        work=_work(campaign, figures) if figures and money else [],
         finish=finish(campaign, last) if last else "",
         rejections=sum(reasons.values()),
         reasons=reasons_in_words(reasons),
@@ -177,9 +177,10 @@ def _stages(figures: Figures) -> list[Stage]:
     return [Stage(key, title, figures[key]) for key, title in STAGES.items()]
 
 
-def _work(figures: Figures) -> list[Work]:
+def _work(campaign: Campaign, figures: Figures) -> list[Work]:
+    said = campaign.policy.crowd_traits.said
     return [
-        Work(title, figures[key], figures[of], figures["rates"][key])
+        Work(said(title), figures[key], figures[of], figures["rates"][key])
         for key, (title, of) in WORK.items()
     ]
 
@@ -224,8 +225,9 @@ def finish(campaign: Campaign, last: Snapshot) -> str:
         return f"{figures['open']:,} triplets are open and stay so: nothing more is bought."
     if campaign.first_batch is not None:
         return (
-            f"{figures['open']:,} triplets are open, and HITs wait behind the first batch: once "
-            "the rest is published, the rate tells when all are decided."
+            f"{figures['open']:,} triplets are open, and {campaign.policy.crowd_traits.hit}s wait "
+            "behind the first batch: once the rest is published, the rate tells when all are "
+            "decided."
         )
     if not _is_served(campaign):
         return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."
