@@ -18,7 +18,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.controls.own_controls import is_packed_with_own, own_controls
-from annotation.pipeline.controls.told_answers import told_answers
+from annotation.pipeline.controls.reveals import reveals
 from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
@@ -147,7 +147,7 @@ def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[H
     if is_packed_with_own(campaign):
         return _own_specs(campaign, groups, first)
     most = max(positives_needed(len(group.triplets), policy) for group in groups)
-    positives = untold(campaign, positive_names(), Kind.POSITIVE, fewest=most)
+    positives = unrevealed(campaign, positive_names(), Kind.POSITIVE, fewest=most)
     turns = cycle(_negatives(campaign))
     return [
         pack_group(
@@ -188,13 +188,13 @@ def _negatives(campaign: Campaign) -> list[str]:
     own = campaign.controls.filter(kind=Kind.NEGATIVE, drafted=False, retired_at=None)
     used = own.annotate(used=Count("items")).order_by("used", "key")
     names = list(used.values_list("key", flat=True))
-    return untold(campaign, names, Kind.NEGATIVE, fewest=len(names))
+    return unrevealed(campaign, names, Kind.NEGATIVE, fewest=len(names))
 
 
-def untold(campaign: Campaign, names: Sequence[str], kind: Kind, *, fewest: int) -> list[str]:
+def unrevealed(campaign: Campaign, names: Sequence[str], kind: Kind, *, fewest: int) -> list[str]:
     """Without those whose answer somebody of the campaign knows; they come last, up to `fewest`."""
-    here = told_answers().filter(item__hit__campaign=campaign, item__control__kind=kind)
-    told = set(here.values_list("item__control__key", flat=True))
-    fresh = [name for name in names if name not in told]
-    known = [name for name in names if name in told]
+    here = reveals().filter(item__hit__campaign=campaign, item__control__kind=kind)
+    revealed = set(here.values_list("item__control__key", flat=True))
+    fresh = [name for name in names if name not in revealed]
+    known = [name for name in names if name in revealed]
     return [*fresh, *known[: max(0, fewest - len(fresh))]]

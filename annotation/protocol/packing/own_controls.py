@@ -44,11 +44,11 @@ class Exposure:
 
     workers: int = 0
     most: int = 0  # meetings of one worker with it
-    told: int = 0  # of the workers, those who were told its answer
+    revealed: int = 0  # of the workers, those who were told its answer
 
     @property
     def is_worn(self) -> bool:
-        return self.most >= MOST_MEETINGS or self.workers >= MOST_WORKERS or self.told > 0
+        return self.most >= MOST_MEETINGS or self.workers >= MOST_WORKERS or self.revealed > 0
 
 
 def exposures_of(meetings: Iterable[tuple[int, int, bool]]) -> dict[int, Exposure]:
@@ -56,10 +56,10 @@ def exposures_of(meetings: Iterable[tuple[int, int, bool]]) -> dict[int, Exposur
     were told its answer.
     """
     met: dict[int, Exposure] = {}
-    for control, times, is_told in meetings:
+    for control, times, is_revealed in meetings:
         before = met.get(control, Exposure())
         met[control] = Exposure(
-            before.workers + 1, max(before.most, times), before.told + int(is_told)
+            before.workers + 1, max(before.most, times), before.revealed + int(is_revealed)
         )
     return met
 

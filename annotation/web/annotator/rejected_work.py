@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from annotation.crowd.accounts import workers_of
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Judgment
-from annotation.pipeline.controls.told_answers import told_answers
+from annotation.pipeline.controls.reveals import reveals
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,17 @@ def rejected(member: Member) -> QuerySet[Assignment]:
 
 
 def last_rejections(member: Member, most: int) -> list[Rejection]:
-    works = list(rejected(member).order_by("-submitted_at")[:most])
-    missed = _missed(member, [work.assignment_id for work in works])
+    submissions = list(rejected(member).order_by("-submitted_at")[:most])
+    missed = _missed(member, [work.assignment_id for work in submissions])
     return [
         Rejection(work.submitted_at, work.feedback, missed.get(work.assignment_id, []))
-        for work in works
+        for work in submissions
     ]
 
 
 def _missed(member: Member, ids: Collection[str]) -> Mapping[str, list[MissedControl]]:
     """By assignment; told to who did the work, once it is decided, and to nobody else."""
-    mine = told_answers().filter(
-        worker__in=workers_of(member.worker_id), assignment__crowd_id__in=ids
-    )
+    mine = reveals().filter(worker__in=workers_of(member.worker_id), assignment__crowd_id__in=ids)
     missed: defaultdict[str, list[MissedControl]] = defaultdict(list)
     rows = mine.select_related("assignment__hit__campaign", "item__control")
     for judgment in rows.order_by("item__position"):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -54,6 +55,14 @@ class Line:
     instructions: str
 
 
+class Counts(NamedTuple):
+    """Of a member's assignments in one queue."""
+
+    done: int = 0
+    in_hand: int = 0
+    today: int = 0  # of those that are done
+
+
 @dataclass(frozen=True)
 class Held:
     """A HIT in hand; one of a campaign that the member is excluded from can only be given back."""
@@ -95,7 +104,8 @@ def work(request: MemberRequest) -> HttpResponse:
     earned = tally.earned_cents + tally.bonus_cents
     reasons = _reasons(member)
     in_hand = _in_hand(member, owners, closed=closed, now=now)
-    lines = _lines(member, owners, closed=closed, now=now)
+    counts = _counts(member, since=now - timedelta(days=1))
+    lines = _lines(member, owners, counts, closed=closed, now=now)
     content = {
         "in_hand": in_hand,
         "queues": lines,
@@ -104,7 +114,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
         "submitted": tally.submitted + tally.approved + tally.rejected,
-        "today": _submitted_since(member, now - timedelta(days=1)),
+        "today": sum(one.today for one in counts.values()),
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
         "notices": _notices(member),
@@ -146,24 +156,28 @@ def _in_hand(
 
 
 def _lines(
-    member: Member, owners: Mapping[str, Campaign], *, closed: Collection[int], now: datetime
+    member: Member,
+    owners: Mapping[str, Campaign],
+    counts: Mapping[str, Counts],
+    *,
+    closed: Collection[int],
+    now: datetime,
 ) -> list[Line]:
     """What the crowd offers, but for campaigns that the member is excluded from."""
-    counts = _counts(member)
     lines = []
     for offered in assignments.open_queues(member, now=now):
         campaign = owners.get(offered.hit_type)
         if campaign is not None and campaign.pk in closed:
             continue  # the crowd learns of an exclusion a moment later
-        done, in_hand = counts.get(offered.hit_type, (0, 0))
+        mine = counts.get(offered.hit_type, Counts())
         lines.append(
             Line(
                 hit_type=offered.hit_type,
                 title=offered.title,
                 campaign=campaign.name if campaign else "",
                 description=offered.description,
-                done=done,
-                of=f"{done + in_hand + offered.count:,}"
+                done=mine.done,
+                of=f"{mine.done + mine.in_hand + offered.count:,}"
                 f"{'+' if offered.count >= MOST_COUNTED else ''}",
                 pay=dollars(offered.reward_cents) if offered.reward_cents else "",
                 instructions=_instructions_url(campaign) if campaign else "",
@@ -172,14 +186,15 @@ def _lines(
     return lines
 
 
-def _counts(member: Member) -> dict[str, tuple[int, int]]:
-    """By queue, what the member has submitted and what is in hand."""
+def _counts(member: Member, *, since: datetime) -> dict[str, Counts]:
+    """By queue."""
     mine = Assignment.objects.filter(member=member).order_by()
     rows = mine.values_list("posted_hit__queue__queue_id").annotate(
         done=Count("pk", filter=Q(status__in=SUBMITTED_OR_DECIDED)),
         in_hand=Count("pk", filter=Q(status=Assignment.Status.ACCEPTED)),
+        today=Count("pk", filter=Q(submitted_at__gte=since)),
     )
-    return {queue: (done, in_hand) for queue, done, in_hand in rows}
+    return {queue: Counts(*counts) for queue, *counts in rows}
 
 
 def _for_others(
@@ -227,10 +242,6 @@ def _qualification_tests(member: Member, campaigns: Sequence[Campaign]) -> list[
 
 def _instructions_url(campaign: Campaign) -> str:
     return reverse("read-instructions", args=[campaign.name])
-
-
-def _submitted_since(member: Member, since: datetime) -> int:
-    return Assignment.objects.filter(member=member, submitted_at__gte=since).count()
 
 
 def _notices(member: Member) -> list[Notice]:

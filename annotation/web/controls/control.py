@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, SEE_VOTES, campaigns_where
 from annotation.models import Campaign, Control, Hit
-from annotation.pipeline.controls.told_answers import told_answers
+from annotation.pipeline.controls.reveals import reveals
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 
@@ -38,7 +38,7 @@ def _page(
         "control": control,
         "back": reverse("campaign-controls" if campaign else "controls", args=of),
         "hits": _hits(request, control),
-        "told": told_answers().filter(item__control=control).values("worker").distinct().count(),
+        "revealed": reveals().filter(item__control=control).values("worker").distinct().count(),
         "replace": reverse(operation, args=[*of, "replace-control"]) if may_change else "",
         "retire": reverse(operation, args=[*of, "retire-control"]) if may_change else "",
     }

@@ -134,7 +134,7 @@ class OwnControls:
     drafts: int  # that wait for a person
     worn: int
     most: int  # meetings of one worker with one control
-    told: int  # whose answer somebody was told
+    revealed: int  # whose answer somebody knows
 
 
 def _own(campaign: Campaign) -> OwnControls:
@@ -147,7 +147,7 @@ def _own(campaign: Campaign) -> OwnControls:
         drafts=campaign.control_drafts.filter(state=ControlDraft.State.OPEN).count(),
         worn=sum(one.is_worn for one in met),
         most=max((one.most for one in met), default=0),
-        told=sum(one.told > 0 for one in met),
+        revealed=sum(one.revealed > 0 for one in met),
     )
 
 

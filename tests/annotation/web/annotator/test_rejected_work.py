@@ -7,9 +7,9 @@ from django.test import Client
 
 from annotation.models import Control, HitItem, Worker
 from annotation.pipeline.controls.own_controls import exposures
-from annotation.pipeline.controls.told_answers import told_answers
+from annotation.pipeline.controls.reveals import reveals
 from annotation.pipeline.publishing.pack import positive_names
-from annotation.pipeline.publishing.repack import untold
+from annotation.pipeline.publishing.repack import unrevealed
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
 from tests.annotation.web.stage import signed_in
 from tests.support.pages import text_of
@@ -48,7 +48,9 @@ def team(tmp_path: Path) -> Team:
     return team
 
 
-def test_the_control_missed_is_told_with_its_answer_once_the_work_is_rejected(team: Team) -> None:
+def test_the_control_missed_is_revealed_with_its_answer_once_the_work_is_rejected(
+    team: Team,
+) -> None:
     control = slip(team)
     team.member("bob")
     assert control.question not in work_page(team, "ada")  # submitted, and not decided
@@ -74,15 +76,15 @@ def test_work_that_is_paid_and_discarded_tells_nothing(tmp_path: Path) -> None:
     control = slip(team)
     decide(team)
     assert control.question not in work_page(team, "ada")
-    assert not told_answers().exists()
+    assert not reveals().exists()
 
 
 def test_workers_of_a_crowd_without_accounts_are_told_none(team: Team) -> None:
     slip(team)
     decide(team)
-    assert told_answers().count() == 1
+    assert reveals().count() == 1
     Worker.objects.update(crowd="mturk")
-    assert not told_answers().exists()
+    assert not reveals().exists()
 
 
 def test_a_control_whose_answer_was_told_goes_into_new_tasks_last(team: Team) -> None:
@@ -91,8 +93,8 @@ def test_a_control_whose_answer_was_told_goes_into_new_tasks_last(team: Team) ->
     kind = Control.Kind(control.kind)
     names = positive_names() if control.expected else [control.key, "another"]
     assert control.key in names
-    assert control.key not in untold(team.campaign, names, kind, fewest=1)
-    assert untold(team.campaign, names, kind, fewest=len(names))[-1] == control.key
+    assert control.key not in unrevealed(team.campaign, names, kind, fewest=1)
+    assert unrevealed(team.campaign, names, kind, fewest=len(names))[-1] == control.key
 
 
 def test_a_control_of_the_campaign_s_own_is_worn_once_its_answer_was_told(team: Team) -> None:
@@ -100,7 +102,7 @@ def test_a_control_of_the_campaign_s_own_is_worn_once_its_answer_was_told(team: 
     Control.objects.filter(pk=control.pk).update(campaign=team.campaign, drafted=True)
     decide(team)
     exposure = exposures(team.campaign)[control.pk]
-    assert (exposure.told, exposure.is_worn) == (1, True)
+    assert (exposure.revealed, exposure.is_worn) == (1, True)
 
 
 def test_the_control_s_page_says_how_many_know_its_answer(team: Team, admin_client: Client) -> None:

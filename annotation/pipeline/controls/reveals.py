@@ -11,7 +11,7 @@ _WRONG = Q(item__control__kind=Control.Kind.POSITIVE, value=0) | Q(
 )
 
 
-def told_answers() -> QuerySet[Judgment]:
+def reveals() -> QuerySet[Judgment]:
     """Wrong answers to controls for which a member's work was rejected: the right ones are told."""
     return Judgment.objects.filter(
         _WRONG,
