@@ -52,6 +52,10 @@ urlpatterns = [
     path("work/<id:assignment_id>", assignment, name="assignment"),
     path("work/<id:assignment_id>/return", give_back, name="return"),
     path("work/<id:assignment_id>/renew", renew, name="renew"),
+    # What its address looks like from those of its releases; who may not see it is told there.
+    path(
+        "campaigns/<slug:name>/", RedirectView.as_view(pattern_name="campaign"), name="campaign-way"
+    ),
     path(
         "campaigns/<slug:name>/people",
         RedirectView.as_view(pattern_name="campaign-workers", permanent=True),

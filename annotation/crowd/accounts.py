@@ -6,14 +6,14 @@ from annotation.crowd.factory import site_of
 from annotation.models import Campaign, Worker
 from annotation.protocol.policy.crowds import CROWDS
 
-_KINDS = [kind for kind, traits in CROWDS.items() if traits.has_accounts]
+KINDS = [kind for kind, traits in CROWDS.items() if traits.has_accounts]
 
 
 def campaigns_with_accounts() -> QuerySet[Campaign]:
     """The published ones."""
-    return Campaign.objects.filter(endpoint__in=[site_of(kind).endpoint for kind in _KINDS])
+    return Campaign.objects.filter(endpoint__in=[site_of(kind).endpoint for kind in KINDS])
 
 
 def workers_of(worker_id: str) -> QuerySet[Worker]:
     """A member as the record of votes knows them."""
-    return Worker.objects.filter(crowd__in=_KINDS, worker_id=worker_id)
+    return Worker.objects.filter(crowd__in=KINDS, worker_id=worker_id)

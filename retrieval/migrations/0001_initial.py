@@ -87,7 +87,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'q/a pair',
-                'indexes': [models.Index(condition=models.Q(('withdrawn_at__isnull', False)), fields=['withdrawn_at', 'pair_key'], name='pair_withdrawn'), models.Index(fields=['source', 'license'], name='pair_license')],
+                'indexes': [models.Index(condition=models.Q(('withdrawn_at__isnull', False)), fields=['withdrawn_at', 'pair_key'], name='pair_withdrawn')],
                 'constraints': [models.UniqueConstraint(fields=('source', 'source_id'), name='pair_once_per_source'), models.CheckConstraint(condition=models.Q(('question', ''), _negated=True), name='pair_has_a_question'), models.CheckConstraint(condition=models.Q(('answer', ''), _negated=True), name='pair_has_an_answer')],
             },
         ),

@@ -1,8 +1,10 @@
 """Charts as plain data: pages draw them, programs read them, both show them as a table."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, Self
+
+from annotation.protocol.policy.crowds import CrowdTraits
 
 Value = float | int | None
 
@@ -34,6 +36,17 @@ class Chart:
     def data(self) -> dict[str, object]:
         """What the script draws."""
         return asdict(self)
+
+    def said(self, crowd: CrowdTraits) -> Self:
+        """In the words of a campaign's crowd."""
+        return replace(
+            self,
+            title=crowd.said(self.title),
+            axis=crowd.said(self.axis),
+            unit=crowd.said(self.unit),
+            note=crowd.said(self.note),
+            series=[replace(one, name=crowd.said(one.name)) for one in self.series],
+        )
 
     @property
     def is_known(self) -> bool:

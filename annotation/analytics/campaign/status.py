@@ -18,6 +18,7 @@ from annotation.pipeline.publishing.publish import held_back, left_out
 from annotation.pipeline.publishing.takers import Stranded, stranded
 from annotation.pipeline.publishing.top_up import missing_votes
 from annotation.protocol.estimates.cost import assignment_cents, is_free
+from core.text.words import plural
 
 MOST = 10  # reasons that are told
 
@@ -222,6 +223,9 @@ def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
         ties = _without_votes(left.ties, decides=decides)
         alternative = "ties" if decides else "review"
     reason = f"{those} that nobody eligible is left for: {todo}"
+    if left.is_deserted and not left.closed:
+        people = plural(left.people, "person", "people")
+        reason = f"nobody has joined yet: invite at least {people}"
     yield Blocker(
         reason + ties, reason + command + ties, operation=operation, alternative=alternative
     )

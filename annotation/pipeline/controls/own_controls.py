@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from django.db.models import Count
 
 from annotation.models import Campaign, Control, HitItem
+from annotation.pipeline.controls.reveals import reveals
 from annotation.protocol.packing.own_controls import Exposure, OwnControl, exposures_of
 
 
@@ -40,4 +41,9 @@ def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
     shown = HitItem.objects.filter(hit__campaign=campaign, control__drafted=True)
     taken = shown.exclude(hit__assignments=None).order_by()
     rows = taken.values_list("control", "hit__assignments__worker")
-    return exposures_of((control, times) for control, _, times in rows.annotate(times=Count("pk")))
+    revealed = reveals().filter(item__control__in=campaign.controls.filter(drafted=True))
+    known = set(revealed.values_list("item__control", "worker"))
+    return exposures_of(
+        (control, times, (control, worker) in known)
+        for control, worker, times in rows.annotate(times=Count("pk"))
+    )

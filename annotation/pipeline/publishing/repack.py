@@ -18,6 +18,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.controls.own_controls import is_packed_with_own, own_controls
+from annotation.pipeline.controls.reveals import reveals
 from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
@@ -29,7 +30,13 @@ from annotation.pipeline.publishing.pack import (
 )
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.packing.own_controls import Turns, own_hit, own_needed
-from annotation.protocol.packing.pack import HitSpec, PackingError, TripletRef, negatives_needed
+from annotation.protocol.packing.pack import (
+    HitSpec,
+    PackingError,
+    TripletRef,
+    negatives_needed,
+    positives_needed,
+)
 from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup
 from core.errors import UserError
 
@@ -133,11 +140,14 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
 
 
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
-    """Each with controls of its own: negatives that serve in no HIT yet, as long as there are."""
+    """Each with controls of its own: negatives that serve in no HIT yet, as long as there are, and
+    none whose answer was told, as long as there are others.
+    """
     policy = campaign.policy
     if is_packed_with_own(campaign):
         return _own_specs(campaign, groups, first)
-    positives = positive_names()
+    most = max(positives_needed(len(group.triplets), policy) for group in groups)
+    positives = unrevealed(campaign, positive_names(), Kind.POSITIVE, fewest=most)
     turns = cycle(_negatives(campaign))
     return [
         pack_group(
@@ -177,4 +187,14 @@ def _negatives(campaign: Campaign) -> list[str]:
     """Those least in use first."""
     own = campaign.controls.filter(kind=Kind.NEGATIVE, drafted=False, retired_at=None)
     used = own.annotate(used=Count("items")).order_by("used", "key")
-    return list(used.values_list("key", flat=True))
+    names = list(used.values_list("key", flat=True))
+    return unrevealed(campaign, names, Kind.NEGATIVE, fewest=len(names))
+
+
+def unrevealed(campaign: Campaign, names: Sequence[str], kind: Kind, *, fewest: int) -> list[str]:
+    """Without those whose answer somebody of the campaign knows; they come last, up to `fewest`."""
+    here = reveals().filter(item__hit__campaign=campaign, item__control__kind=kind)
+    revealed = set(here.values_list("item__control__key", flat=True))
+    fresh = [name for name in names if name not in revealed]
+    known = [name for name in names if name in revealed]
+    return [*fresh, *known[: max(0, fewest - len(fresh))]]

@@ -59,6 +59,7 @@ class Stranded:
     people: int  # so many more could take them all
     ties: int  # triplets whose votes are even
     closed: bool  # only the campaign's own annotators may take them
+    is_deserted: bool = False  # nobody has ever joined the team
 
 
 def has_judged(hit: Hit, worker_id: str) -> bool:
@@ -120,6 +121,7 @@ def stranded(campaign: Campaign, now: datetime) -> Stranded:
         people=max(short, default=0),
         ties=open_ties(campaign).count() if short else 0,
         closed=bool(short) and annotators_of(campaign) is not None,
+        is_deserted=bool(short) and not Member.objects.exists(),
     )
 
 

@@ -44,18 +44,23 @@ class Exposure:
 
     workers: int = 0
     most: int = 0  # meetings of one worker with it
+    revealed: int = 0  # of the workers, those who were told its answer
 
     @property
     def is_worn(self) -> bool:
-        return self.most >= MOST_MEETINGS or self.workers >= MOST_WORKERS
+        return self.most >= MOST_MEETINGS or self.workers >= MOST_WORKERS or self.revealed > 0
 
 
-def exposures_of(meetings: Iterable[tuple[int, int]]) -> dict[int, Exposure]:
-    """By control; given is each control with how often one worker has met it."""
+def exposures_of(meetings: Iterable[tuple[int, int, bool]]) -> dict[int, Exposure]:
+    """By control; given is each control with how often one worker has met it, and whether they
+    were told its answer.
+    """
     met: dict[int, Exposure] = {}
-    for control, times in meetings:
+    for control, times, is_revealed in meetings:
         before = met.get(control, Exposure())
-        met[control] = Exposure(before.workers + 1, max(before.most, times))
+        met[control] = Exposure(
+            before.workers + 1, max(before.most, times), before.revealed + int(is_revealed)
+        )
     return met
 
 

@@ -12,12 +12,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.throttle import Limit, TooMany, address_of, attempt
-from annotation.analytics.quality.text_diff import Part, mark_differences
+from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
 from annotation.crowd.qualification_url import read_qualification_test_url
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign, QualificationItem, QualificationResult
+from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.manual.qualification import (
     check_open,
     exclusion_of,
@@ -26,6 +27,7 @@ from annotation.pipeline.manual.qualification import (
     tries_of,
 )
 from annotation.protocol.screening.qualification import TRIES, least_right
+from annotation.web.annotator.judging_context import REPORT_LENGTH, WorkerItem
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
@@ -69,7 +71,7 @@ class AnsweredItem:
     """One item as it was answered; `why` and `expected` are shown with the feedback alone."""
 
     number: int
-    name: str  # of the form field
+    key: str
     query: list[Part]
     question: list[Part]
     answer: str
@@ -170,12 +172,8 @@ def _open_queue(result: QualificationResult) -> None:
 
 def _answers(request: HttpRequest, here: TestPage) -> dict[int, int]:
     """Position -> 0 or 1; anything else that a browser may have sent is no answer."""
-    sent = {item.position: request.POST.get(_field(item)) for item in here.items}
+    sent = {item.position: request.POST.get(f"{FIELD}{item.position}") for item in here.items}
     return {position: int(value) for position, value in sent.items() if value in ("0", "1")}
-
-
-def _field(item: QualificationItem) -> str:
-    return f"item-{item.position}"
 
 
 def _items(here: TestPage, given: dict[int, int]) -> list[AnsweredItem]:
@@ -188,13 +186,14 @@ def _items(here: TestPage, given: dict[int, int]) -> list[AnsweredItem]:
 def _answered(
     here: TestPage, number: int, item: QualificationItem, given: int | None
 ) -> AnsweredItem:
-    query, question = mark_differences(item.query, item.question)
+    policy = here.campaign.policy
+    query, question = as_judged(item.query, item.question, marked=policy.mark_differences)
     return AnsweredItem(
         number=number,
-        name=_field(item),
+        key=str(item.position),
         query=query,
         question=question,
-        answer=item.answer if here.campaign.policy.show_answer else "",
+        answer=item.answer if policy.show_answer else "",
         expected=item.expected,
         why=item.why,
         given=given,
@@ -204,15 +203,33 @@ def _answered(
 def _form(request: HttpRequest, here: TestPage, *, status: int = 200) -> HttpResponse:
     items = _items(here, _answers(request, here))
     is_sent = request.method == "POST"
-    tried = tries_of(here.campaign, here.worker_id).count()
+    number = tries_of(here.campaign, here.worker_id).count() + 1
     context = _context(here) | {
-        "items": items,
+        "items": [_to_judge(item) for item in items],
+        "show_answer": all(item.answer.strip() for item in items),
         "instructions": render_markdown(here.campaign.instructions.latest("version").text),
         "id_fault": _id_fault(here, is_sent=is_sent),
-        "missing": [item.number for item in items if item.given is None] if is_sent else [],
-        "number": tried + 1,
+        "missing": [item for item in items if item.given is None] if is_sent else [],
+        "number": number,
+        "attempt": f"test {here.campaign.uid} {here.worker_id} {number}{' again' * is_sent}",
+        "reasons": (),
+        "report_length": REPORT_LENGTH,
     }
     return render(request, "annotation/annotator/qualification_test.html", context, status=status)
+
+
+def _to_judge(item: AnsweredItem) -> WorkerItem:
+    """As the judging page has it."""
+    return WorkerItem(
+        key=item.key,
+        query=item.query,
+        question=item.question,
+        answer=item.answer,
+        folds_query=False,
+        folds_question=False,
+        folds_answer=False,
+        given="" if item.given is None else str(item.given),
+    )
 
 
 def _id_fault(here: TestPage, *, is_sent: bool) -> str:

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -18,7 +19,13 @@ from annotation.access.roles import kept_from
 from annotation.crowd.accounts import campaigns_with_accounts, workers_of
 from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import MOST_COUNTED
-from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
+from annotation.crowd.inhouse.models import (
+    SUBMITTED_OR_DECIDED,
+    Assignment,
+    HitType,
+    Member,
+    Notice,
+)
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
@@ -27,6 +34,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
+from annotation.web.annotator.rejected_work import last_rejections, rejected
 from annotation.web.base.guards import MemberRequest, member_page
 from annotation.web.base.markdown import render_markdown
 
@@ -39,10 +47,20 @@ class Line:
 
     hit_type: str
     title: str
+    campaign: str  # its name; empty: it is no longer here
     description: str
-    count: str
+    done: int
+    of: str  # what is done, in hand, or still open to the member
     pay: str  # empty: nothing is paid by the piece
     instructions: str
+
+
+class Counts(NamedTuple):
+    """Of a member's assignments in one queue."""
+
+    done: int = 0
+    in_hand: int = 0
+    today: int = 0  # of those that are done
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,7 @@ class Held:
     """A HIT in hand; one of a campaign that the member is excluded from can only be given back."""
 
     assignment: Assignment
+    campaign: str
     is_open: bool
 
 
@@ -85,7 +104,8 @@ def work(request: MemberRequest) -> HttpResponse:
     earned = tally.earned_cents + tally.bonus_cents
     reasons = _reasons(member)
     in_hand = _in_hand(member, owners, closed=closed, now=now)
-    lines = _lines(member, owners, closed=closed, now=now)
+    counts = _counts(member, since=now - timedelta(days=1))
+    lines = _lines(member, owners, counts, closed=closed, now=now)
     content = {
         "in_hand": in_hand,
         "queues": lines,
@@ -94,11 +114,11 @@ def work(request: MemberRequest) -> HttpResponse:
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
         "submitted": tally.submitted + tally.approved + tally.rejected,
-        "today": _submitted_since(member, now - timedelta(days=1)),
+        "today": sum(one.today for one in counts.values()),
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
         "notices": _notices(member),
-        "rejected": _rejected(member).order_by("-submitted_at")[:MOST_SHOWN],
+        "rejections": last_rejections(member, MOST_SHOWN) if tally.rejected else [],
         "reasons": reasons,
         "other_reasons": tally.rejected - sum(count for _, count in reasons),
         "contact": _contact(),
@@ -130,12 +150,18 @@ def _in_hand(
     held = []
     for assignment in assignments.in_hand(member, now=now):
         campaign = owners.get(assignment.posted_hit.queue.queue_id)
-        held.append(Held(assignment, is_open=campaign is None or campaign.pk not in closed))
+        is_open = campaign is None or campaign.pk not in closed
+        held.append(Held(assignment, campaign.name if campaign else "", is_open=is_open))
     return held
 
 
 def _lines(
-    member: Member, owners: Mapping[str, Campaign], *, closed: Collection[int], now: datetime
+    member: Member,
+    owners: Mapping[str, Campaign],
+    counts: Mapping[str, Counts],
+    *,
+    closed: Collection[int],
+    now: datetime,
 ) -> list[Line]:
     """What the crowd offers, but for campaigns that the member is excluded from."""
     lines = []
@@ -143,17 +169,32 @@ def _lines(
         campaign = owners.get(offered.hit_type)
         if campaign is not None and campaign.pk in closed:
             continue  # the crowd learns of an exclusion a moment later
+        mine = counts.get(offered.hit_type, Counts())
         lines.append(
             Line(
                 hit_type=offered.hit_type,
                 title=offered.title,
+                campaign=campaign.name if campaign else "",
                 description=offered.description,
-                count=f"{offered.count:,}{'+' if offered.count >= MOST_COUNTED else ''}",
+                done=mine.done,
+                of=f"{mine.done + mine.in_hand + offered.count:,}"
+                f"{'+' if offered.count >= MOST_COUNTED else ''}",
                 pay=dollars(offered.reward_cents) if offered.reward_cents else "",
                 instructions=_instructions_url(campaign) if campaign else "",
             )
         )
     return lines
+
+
+def _counts(member: Member, *, since: datetime) -> dict[str, Counts]:
+    """By queue."""
+    mine = Assignment.objects.filter(member=member).order_by()
+    rows = mine.values_list("posted_hit__queue__queue_id").annotate(
+        done=Count("pk", filter=Q(status__in=SUBMITTED_OR_DECIDED)),
+        in_hand=Count("pk", filter=Q(status=Assignment.Status.ACCEPTED)),
+        today=Count("pk", filter=Q(submitted_at__gte=since)),
+    )
+    return {queue: Counts(*counts) for queue, *counts in rows}
 
 
 def _for_others(
@@ -203,22 +244,14 @@ def _instructions_url(campaign: Campaign) -> str:
     return reverse("read-instructions", args=[campaign.name])
 
 
-def _submitted_since(member: Member, since: datetime) -> int:
-    return Assignment.objects.filter(member=member, submitted_at__gte=since).count()
-
-
 def _notices(member: Member) -> list[Notice]:
     """The last messages of the people who run the campaigns."""
     return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_SHOWN])
 
 
-def _rejected(member: Member) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(member=member, status=Assignment.Status.REJECTED)
-
-
 def _reasons(member: Member) -> list[tuple[str, int]]:
     """With their counts, the most frequent first."""
-    ids = _rejected(member).values("assignment_id")
+    ids = rejected(member).values("assignment_id")
     ours = Submitted.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
     counts = Counter(row["rejection"] for row in ours.values("rejection"))
     reasons = [(reason.label, counts[reason.key]) for reason in RejectionReason]

@@ -143,7 +143,7 @@ def _answer(request: HttpRequest, campaign: Campaign | None, chosen: Chosen | No
         said = _execute(request, chosen, campaign, form.cleaned_data)
     except UserError as error:
         return _render(request, campaign, chosen, form, fault=str(error), status=422)
-    messages.success(request, said)
+    messages.success(request, campaign.policy.crowd_traits.said(said) if campaign else said)
     return redirect(_back(chosen, campaign, form))
 
 
@@ -280,15 +280,18 @@ def _render(
     fault: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    said = campaign.policy.crowd_traits.said if campaign else str
+    values = _values(operation, form) if sentences else []
     context = {
         "operation": operation,
+        "help": said(operation.help),
         "back": _back(operation, campaign, form),
         "form": form,
-        "sentences": sentences,
-        "values": _values(operation, form) if sentences else [],
-        "button": operation.button or operation.words,
+        "sentences": sentences and [said(sentence) for sentence in sentences],
+        "values": [(said(label), value) for label, value in values],
+        "button": said(operation.button or operation.words),
         "is_grave": operation.irreversible or operation.harms,
-        "fault": fault,
+        "fault": said(fault),
         "misspelt": "agreed" in request.POST and operation.irreversible and not fault,
     }
     return page(

@@ -22,6 +22,7 @@ from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
+from annotation.web.workers.columns import duration
 from annotation.web.workers.pairs import Pairs, pairs_of
 from core.errors import UserError
 from core.text.words import plural
@@ -102,7 +103,7 @@ class Result:
     """What a complete campaign has taken, and how its workers agree two by two."""
 
     cost: str
-    days: str  # empty where it took no work
+    time: str  # empty where it took no work
     dates: str
     pairs: Pairs
 
@@ -143,7 +144,7 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
         is_late=late,
         counting=counting,
         stages=_stages(figures) if figures else [],
-        work=_work(figures) if figures and money else [],
+        work=_work(campaign, figures) if figures and money else [],
         finish=finish(campaign, last) if last else "",
         rejections=sum(reasons.values()),
         reasons=reasons_in_words(reasons),
@@ -176,29 +177,38 @@ def _stages(figures: Figures) -> list[Stage]:
     return [Stage(key, title, figures[key]) for key, title in STAGES.items()]
 
 
-def _work(figures: Figures) -> list[Work]:
+def _work(campaign: Campaign, figures: Figures) -> list[Work]:
+    said = campaign.policy.crowd_traits.said
     return [
-        Work(title, figures[key], figures[of], figures["rates"][key])
+        Work(said(title), figures[key], figures[of], figures["rates"][key])
         for key, (title, of) in WORK.items()
     ]
 
 
 def _result(campaign: Campaign, account: Account, figures: Figures) -> Result:
-    days, dates = _span(figures["began"], figures["ended"])
+    time, dates = time_taken(figures["began"], figures["ended"])
     return Result(
         cost=dollars(account.spent_cents) if account.spent_cents else "Nothing",
-        days=days,
+        time=time,
         dates=dates,
         pairs=pairs_of(campaign, worker_figures.newest(campaign)),
     )
 
 
-def _span(began: str | None, ended: str | None) -> tuple[str, str]:
+def time_taken(began: str | None, ended: str | None) -> tuple[str, str]:
     if not began or not ended:
         return "", ""
     first, last = datetime.fromisoformat(began), datetime.fromisoformat(ended)
-    days = max(1, math.ceil((last - first) / DAY))
-    return plural(days, "day"), f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+    days = f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}"
+    return _in_fitting_units(last - first), " to ".join(dict.fromkeys(days))
+
+
+def _in_fitting_units(time: timedelta) -> str:
+    if time < timedelta(minutes=1):
+        return "Less than a minute"
+    if time < 2 * DAY:
+        return duration(1000 * time.total_seconds())
+    return plural(math.ceil(time / DAY), "day")
 
 
 def finish(campaign: Campaign, last: Snapshot) -> str:
@@ -215,8 +225,9 @@ def finish(campaign: Campaign, last: Snapshot) -> str:
         return f"{figures['open']:,} triplets are open and stay so: nothing more is bought."
     if campaign.first_batch is not None:
         return (
-            f"{figures['open']:,} triplets are open, and HITs wait behind the first batch: once "
-            "the rest is published, the rate tells when all are decided."
+            f"{figures['open']:,} triplets are open, and {campaign.policy.crowd_traits.hit}s wait "
+            "behind the first batch: once the rest is published, the rate tells when all are "
+            "decided."
         )
     if not _is_served(campaign):
         return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."

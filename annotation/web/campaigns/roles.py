@@ -46,7 +46,7 @@ WORDS = {
     FUND: "set the budget, cancel the campaign",
     GRANT: "give and take roles",
 }
-ANNOTATOR = "take its HITs, where the team works in-house"
+ANNOTATOR = "take its tasks, where the team works in-house"
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,7 @@ class OwnControls:
     drafts: int  # that wait for a person
     worn: int
     most: int  # meetings of one worker with one control
+    revealed: int  # whose answer somebody knows
 
 
 def _own(campaign: Campaign) -> OwnControls:
@@ -146,6 +147,7 @@ def _own(campaign: Campaign) -> OwnControls:
         drafts=campaign.control_drafts.filter(state=ControlDraft.State.OPEN).count(),
         worn=sum(one.is_worn for one in met),
         most=max((one.most for one in met), default=0),
+        revealed=sum(one.revealed > 0 for one in met),
     )
 
 

@@ -98,6 +98,7 @@ LISTED = Listed(
         "rank": lambda row: row.candidate.rank,
         "votes": lambda row: row.votes,
         "positive_votes": lambda row: row.positive_votes,
+        "cannot_judge": lambda row: row.cannot_judge,
         "status": lambda row: row.status,
         "label": lambda row: row.label,
         "label_source": lambda row: row.label_source,

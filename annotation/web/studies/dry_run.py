@@ -70,7 +70,7 @@ def _csv(campaign: Campaign, key: str) -> HttpResponse:
     drawn = {chart.key: chart for chart in charts(outcomes[0])} if outcomes else {}
     if key not in drawn:
         raise Http404
-    return as_csv(drawn[key], f"{campaign.name}-dry-run")
+    return as_csv(drawn[key].said(campaign.policy.crowd_traits), f"{campaign.name}-dry-run")
 
 
 def _render(
@@ -81,6 +81,7 @@ def _render(
     fault: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    crowd = campaign.policy.crowd_traits
     jobs = _jobs(campaign)
     outcomes = _outcomes(jobs)
     newest = jobs[0] if jobs else None
@@ -93,9 +94,9 @@ def _render(
         "under_way": newest is not None and not newest.is_over,
         "policy": campaign.policy,
         "newest": outcomes[0] if outcomes else None,
-        "charts": charts(outcomes[0]) if outcomes else [],
+        "charts": [chart.said(crowd) for chart in charts(outcomes[0])] if outcomes else [],
         "outcomes": outcomes,
-        "rows": table(outcomes),
+        "rows": [(crowd.said(name), cells) for name, cells in table(outcomes)],
     }
     return page(
         request,

@@ -1,7 +1,7 @@
 """The columns of the table of workers, and the words in their cells."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from django.db.models import F
@@ -9,6 +9,7 @@ from django.db.models.expressions import OrderBy
 
 from annotation.models import Campaign, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
 from core.text.words import percent
 
@@ -91,7 +92,9 @@ def columns_of(campaign: Campaign) -> list[Column]:
     """Where nothing is paid by the piece, there is no wage."""
     policy = campaign.policy
     asked = {"wage": policy.reward_cents > 0, "cannot": policy.cannot_judge_limit > 0}
-    return [column for column in COLUMNS if asked.get(column.name, True)]
+    columns = [column for column in COLUMNS if asked.get(column.name, True)]
+    said = policy.crowd_traits.said
+    return [replace(column, heading=said(column.heading)) for column in columns]
 
 
 def order_of(asked: str, columns: Sequence[Column]) -> str:
@@ -117,11 +120,12 @@ def heading(column: Column, order: str) -> Heading:
     return Heading(column.heading, down if number else column.name, "none", number)
 
 
-def flags_of(row: WorkerFigures) -> list[str]:
+def flags_of(row: WorkerFigures, crowd: CrowdTraits) -> list[str]:
     """What to look at; whether it means anything, people find out."""
     flags = []
     if row.fast:
         flags.append("less than a third of the usual time")
     if row.one_answer:
-        flags.append(f"one answer throughout in {row.straight:,} of {row.with_behaviour:,} HITs")
+        hits = f"{row.with_behaviour:,} {crowd.hit}s"
+        flags.append(f"one answer throughout in {row.straight:,} of {hits}")
     return flags

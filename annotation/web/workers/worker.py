@@ -63,7 +63,7 @@ class Stay:
 @require_safe
 @campaign_page(SEE_VOTES)
 def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
-    worker = _worker(campaign, pk)
+    worker, crowd = _worker(campaign, pk), campaign.policy.crowd_traits
     fresh_workforce(campaign)
     figures = WorkerFigures.objects.filter(campaign=campaign, worker=worker).first()
     stays = [Stay(one, reason_of(one)) for one in _exclusions(campaign, worker)]
@@ -78,13 +78,13 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
         "worker": worker,
         "name": name,
         "excluded": excluded,
-        "flags": flags_of(figures) if figures else [],
+        "flags": flags_of(figures, crowd) if figures else [],
         "figures": _figures(campaign, evidence, figures),
         "stays": stays,
         "limit": limit_of(campaign.policy),
         "evidence": evidence,
         "verdict": verdict(evidence, campaign.policy, excluded=excluded, restored=bool(stays)),
-        "chart": controls_chart(reviews, campaign.policy),
+        "chart": controls_chart(reviews, campaign.policy).said(crowd),
         "letters": _letters(campaign, worker),
         "history": [_past(entry, now) for entry in entries],
         "before": before,
@@ -118,6 +118,7 @@ def exclusion_impact(request: HttpRequest, campaign: Campaign, pk: int) -> HttpR
 def controls_csv(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     worker = _worker(campaign, pk)
     chart = controls_chart(reviews_of(campaign, worker), campaign.policy)
+    chart = chart.said(campaign.policy.crowd_traits)
     return as_csv(chart, f"{campaign.name}-{worker.worker_id}")
 
 
@@ -146,7 +147,8 @@ def verdict(evidence: Evidence, policy: Policy, *, excluded: bool, restored: boo
     if restored:
         return "The rate has not been crossed; this worker was excluded manually and restored."
     if is_near(evidence.failures, evidence.reviewed, policy):
-        return "The rate has not been crossed, but one more failed HIT is enough."
+        hit = policy.crowd_traits.hit
+        return f"The rate has not been crossed, but one more failed {hit} is enough."
     return "The rate has not been crossed."
 
 
@@ -181,20 +183,21 @@ def _figures(
     campaign: Campaign, evidence: Evidence, figures: WorkerFigures | None
 ) -> list[tuple[str, str, str]]:
     """What, how much, and a word more."""
+    said = campaign.policy.crowd_traits.said
     rows = [
         (
             "Failed controls",
             percent(evidence.rate, 0),
-            f"{evidence.failures:,} of {evidence.reviewed:,} reviewed HITs",
+            said(f"{evidence.failures:,} of {evidence.reviewed:,} reviewed HITs"),
         )
     ]
     if figures is None:
         return rows
-    rows.insert(0, ("HITs submitted", f"{figures.submitted:,}", f"{figures.timed:,} timed"))
+    rows.insert(0, (said("HITs submitted"), f"{figures.submitted:,}", f"{figures.timed:,} timed"))
     of = f"of {figures.compared:,} votes that others have a majority on"
     rows.append(("Agreement with others", percent(figures.agreement, 0), of))
     if figures.median_ms is not None:
-        rows.append(("Time a HIT", duration(figures.median_ms), "median of the active time"))
+        rows.append((said("Time a HIT"), duration(figures.median_ms), "median of the active time"))
     if figures.hourly_cents is not None:
         rows.append(("Hourly wage", dollars(figures.hourly_cents), "by the active time"))
     if figures.reports:

@@ -72,7 +72,7 @@ class Row:
 @require_safe
 @campaign_page(SEE_VOTES)
 def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    together = fresh_workforce(campaign)
+    together, crowd = fresh_workforce(campaign), campaign.policy.crowd_traits
     columns = columns_of(campaign)
     order = order_of(request.GET.get("sort", ""), columns)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
@@ -88,7 +88,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "together": together,
         "figures": _figures(campaign, together) if together else [],
         "pairs": pairs_of(campaign, together),
-        "chart": times_chart(together) if together else None,
+        "chart": times_chart(together).said(crowd) if together else None,
         "limit": limit_of(campaign.policy),
         "least": campaign.policy.min_assignments,
         "headings": [heading(column, order) for column in columns],
@@ -111,7 +111,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @campaign_page(SEE_VOTES)
 def times_csv(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     together = worker_figures.newest(campaign)
-    return as_csv(times_chart(together), campaign.name)
+    return as_csv(times_chart(together).said(campaign.policy.crowd_traits), campaign.name)
 
 
 @require_safe
@@ -189,7 +189,7 @@ def _rows(
             name=names.get(row.worker.worker_id, ""),
             excluded=row.excluded,  # type: ignore[attr-defined]  # annotated above
             near=row.near and not row.ever_excluded,  # type: ignore[attr-defined]
-            flags=flags_of(row),
+            flags=flags_of(row, campaign.policy.crowd_traits),
             cells=[column.cell(row) for column in columns if column.name != "worker"],
         )
         for row in page
@@ -225,12 +225,15 @@ def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, st
     """What, how much, and a word more."""
     seen = together.figures
     excluded = Exclusion.in_force(campaign).count()
+    said = campaign.policy.crowd_traits.said
     figures = [
         ("Workers", f"{seen['workers']:,}", f"{excluded:,} excluded"),
-        ("HITs submitted", f"{seen['submitted']:,}", f"{seen['timed']:,} timed"),
+        (said("HITs submitted"), f"{seen['submitted']:,}", f"{seen['timed']:,} timed"),
     ]
     if seen["median_ms"] is not None:
-        figures.append(("Time a HIT", duration(seen["median_ms"]), "median of the active time"))
+        figures.append(
+            (said("Time a HIT"), duration(seen["median_ms"]), "median of the active time")
+        )
     middle, pooled = seen["hourly_cents_median"], seen["hourly_cents_pooled"]
     if middle is not None and pooled is not None:
         words = f"worker in the middle; {dollars(pooled)} all work together"

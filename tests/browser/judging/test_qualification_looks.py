@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -16,6 +16,7 @@ from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.browser.conftest import sign_in
 from tests.browser.eye import OWN_WORK, PHONE, Eye
+from tests.browser.judging.judging_page import ready
 from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, packed_campaign
 from tests.worlds.team import make_team
@@ -31,12 +32,17 @@ def campaign(live_server: LiveServer, settings: Settings) -> Campaign:
     return campaign
 
 
+def values(campaign: Campaign, *, slips: int = 0) -> list[int]:
+    items = campaign.qualification_items.order_by("position")
+    return [item.expected if item.position >= slips else 1 - item.expected for item in items]
+
+
 def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
-    page.wait_for_load_state()  # a click that is forced does not wait for the page to be drawn
-    for item in campaign.qualification_items.order_by("position"):
-        value = item.expected if item.position >= slips else 1 - item.expected
-        page.check(f"input[name='item-{item.position}'][value='{value}']", force=True)
-    page.get_by_role("button", name="Check my answers").click()
+    ready(page)
+    page.locator("fieldset[data-item]").first.focus()
+    for value in values(campaign, slips=slips):
+        page.keyboard.press("y" if value else "n")
+    page.get_by_role("button", name="Submit").click()
 
 
 @pytest.fixture
@@ -47,24 +53,24 @@ def eye(page: Page, live_server: LiveServer, campaign: Campaign) -> Eye:
 def test_the_qualification_test_from_its_start_to_its_end(eye: Eye, campaign: Campaign) -> None:
     page = eye.page
     page.goto(qualification_test_url(campaign))
-    page.click("summary")
     eye.look("qualification-start")
-    # Without the browser's own check, as one without it would send.
-    page.evaluate("document.forms[0].noValidate = true")
-    page.check("input[name='item-0'][value='1']", force=True)
-    page.get_by_role("button", name="Check my answers").click()
-    expect(page.get_by_role("alert")).to_contain_text("Your answers are still here")
-    assert page.is_checked("input[name='item-0'][value='1']")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator("fieldset.unanswered")).to_have_count(8)
     eye.look("qualification-missing")
-    page.fill("#worker-id", "AADA")
     answer(page, campaign, slips=8)
+    expect(page.get_by_role("alert")).to_contain_text("Your answers are still here")
+    ready(page)
+    expect(page.locator(".count")).to_have_text("8 of 8")
+    eye.look("qualification-no-id")
+    page.fill("#worker-id", "AADA")
+    page.get_by_role("button", name="Submit").click()
     page.get_by_role("link", name="Try again").click()
     answer(page, campaign, slips=3)
-    expect(page.get_by_role("status")).to_contain_text("you have 1 try left")
+    expect(page.locator(".outcome")).to_contain_text("you have 1 try left")
     eye.look("qualification-feedback")
     page.get_by_role("link", name="Try again").click()
     answer(page, campaign, slips=4)
-    expect(page.get_by_role("status")).to_contain_text("That was the last of 3 tries")
+    expect(page.locator(".outcome")).to_contain_text("That was the last of 3 tries")
     eye.look("qualification-failed")
     page.goto(f"{qualification_test_url(campaign)}?workerId=AEVE")
     eye.look("qualification-instructions")
@@ -72,6 +78,46 @@ def test_the_qualification_test_from_its_start_to_its_end(eye: Eye, campaign: Ca
     expect(page.get_by_role("heading", name="You passed")).to_be_visible()
     eye.look("qualification-passed")
     eye.assert_well()
+
+
+def test_it_is_taken_with_the_keys_of_a_task(page: Page, campaign: Campaign) -> None:
+    page.goto(f"{qualification_test_url(campaign)}?workerId=AADA")
+    ready(page)
+    keys = ["y" if value else "n" for value in values(campaign)]
+    for key in keys[:7]:
+        page.keyboard.press(key)
+    expect(page.locator(".count")).to_have_text("7 of 8")
+    page.keyboard.press("u")
+    expect(page.locator(".count")).to_have_text("6 of 8")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("fieldset[aria-current] legend")).to_contain_text("Item 6")
+    page.keyboard.press("Enter")  # to the first without an answer
+    expect(page.locator("fieldset[aria-current] legend")).to_contain_text("Item 7")
+    page.reload()
+    expect(page.locator(".count")).to_have_text("6 of 8")
+    for key in keys[6:]:
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="You passed")).to_be_visible()
+
+
+def test_another_try_starts_without_the_answers_of_the_last_one(
+    page: Page, campaign: Campaign
+) -> None:
+    page.goto(f"{qualification_test_url(campaign)}?workerId=AADA")
+    answer(page, campaign, slips=8)
+    page.get_by_role("link", name="Try again").click()
+    expect(page.locator(".count")).to_have_text("0 of 8")
+
+
+def test_without_scripts_it_is_a_form(browser: Browser, campaign: Campaign) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{qualification_test_url(campaign)}?workerId=AADA")
+        for position, value in enumerate(values(campaign)):
+            page.check(f"input[name='item-{position}'][value='{value}']", force=True)
+        page.get_by_role("button", name="Submit").click()
+        expect(page.get_by_role("heading", name="You passed")).to_be_visible()
 
 
 def test_the_instructions_are_edited_beside_what_annotators_see(
@@ -141,6 +187,7 @@ def test_a_member_goes_from_their_page_through_the_qualification_test_to_the_que
     page.get_by_role("link", name="Take the test").click()
     eye.look("qualification-inhouse")
     answer(page, team.campaign, slips=0)
+    expect(page.get_by_role("heading", name="You passed")).to_be_visible()
     eye.look("qualification-inhouse-passed")
     eye.assert_well()
     page.get_by_role("link", name="Go to your work").click()

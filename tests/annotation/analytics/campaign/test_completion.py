@@ -67,7 +67,7 @@ def test_every_face_says_so_and_offers_nothing_that_does_nothing(
     assert [button.title for button in overview.context["overview"].buttons] == ["Reconcile"]
     assert "per hour" not in overview.content.decode()
     assert "25 of 25 triplets labelled" in main_of(overview)
-    assert "Cost Nothing From publication to the last vote 1 day" in text_of(overview)
+    assert "Cost Nothing From publication to the last vote Less than a minute" in text_of(overview)
     assert not {"Money", "Reserved", "Left"} & headings(overview)
     assert "dash-complete" in client.get(reverse("dashboard")).content.decode()
     assert client.get("/api/v1/campaigns").json()["results"][0]["state"] == "complete"

@@ -66,6 +66,16 @@ def test_each_assignment_of_a_hit_needs_another_person(
         assert left(team) == expected
 
 
+def test_before_anybody_has_joined_it_says_how_many_to_invite(team: Team) -> None:
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.reason == "nobody has joined yet: invite at least 2 people"
+    assert "`quorum crowd invite`" in blocker
+    assert blocker.operation == "invite"
+    team.member("ada")
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.reason.startswith("5 assignments that nobody eligible is left for: invite one")
+
+
 @pytest.mark.parametrize("tie_mode", ["extend", "repack"])
 def test_the_ties_of_two_wait_for_a_third(tmp_path: Path, tie_mode: str) -> None:
     team = own_team(tmp_path, tie_mode=tie_mode)

@@ -131,6 +131,7 @@ def test_too_few_controls_are_refused() -> None:
         (Exposure(workers=49, most=1), False),
         (Exposure(workers=50, most=1), True),  # known
         (Exposure(workers=1, most=2), True),  # met twice by one worker
+        (Exposure(workers=1, most=1, revealed=1), True),  # one worker knows its answer
     ],
 )
 def test_a_control_is_worn_that_is_known_or_met_twice(exposure: Exposure, worn: bool) -> None:
@@ -139,4 +140,5 @@ def test_a_control_is_worn_that_is_known_or_met_twice(exposure: Exposure, worn: 
 
 def test_exposures_are_counted_by_control() -> None:
     """Two workers have met the first control, one of them three times."""
-    assert exposures_of([(1, 3), (1, 1), (2, 1)]) == {1: Exposure(2, 3), 2: Exposure(1, 1)}
+    meetings = [(1, 3, False), (1, 1, True), (2, 1, False)]
+    assert exposures_of(meetings) == {1: Exposure(2, 3, revealed=1), 2: Exposure(1, 1)}

@@ -36,7 +36,7 @@ def text(response: Response) -> str:
 def test_with_nothing_to_do_it_says_how_new_work_is_seen(adas: Client) -> None:
     shown = text(adas.get("/work"))
     assert "There is nothing to do" in shown
-    assert "Reload this page later" in shown
+    assert "New work appears here by itself. Reload this page later" in shown
 
 
 def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
@@ -91,7 +91,7 @@ def decide(*, rejected: int = 0) -> None:
 
 def test_with_nothing_to_do_it_says_so_kindly(adas: Client) -> None:
     page = text(adas.get("/work"))
-    assert "There is nothing to do at the moment. Reload" in page
+    assert "There is nothing to do at the moment. New" in page
     assert "Submitted 0" in page
 
 
@@ -120,8 +120,8 @@ def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> Non
     response = adas.get("/work")
     page = text(response)
     assert "Judge fish" in page
-    assert "3 to do Instructions Start" in page
-    assert "2 to do $0.12 each Instructions Start" in page
+    assert "Campaign fish 0 of 3 done Instructions Start" in page
+    assert "Campaign birds 0 of 2 done $0.12 each Instructions Start" in page
     queues = html.document_fromstring(response.content).xpath("//input[@name='hit_type']/@value")
     for name, queue in zip(["fish", "birds"], queues, strict=True):
         address = adas.post("/work/next", {"hit_type": queue})["Location"]
@@ -129,6 +129,14 @@ def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> Non
         assert work.posted_hit.annotation.startswith(name)
         adas.post(f"{address}/return")
         Assignment.objects.filter(status="accepted").update(status="returned")
+
+
+def test_each_kind_says_how_much_of_it_is_done(adas: Client) -> None:
+    offer_hits("fish", hits=4)
+    do(adas, 1)
+    assert "Campaign fish 1 of 4 done" in text(adas.get("/work"))
+    adas.post("/work/next")
+    assert re.search("Campaign fish Yours until .* 1 of 4 done", text(adas.get("/work")))
 
 
 def test_what_is_in_hand_waits_there(adas: Client) -> None:
@@ -298,7 +306,7 @@ def test_many_hits_and_much_work_cost_no_more_queries(adas: Client) -> None:
     do(adas, 10)
     Assignment.objects.filter(status="accepted").update(status="returned")
     decide(rejected=4)
-    assert queries() <= few + 3  # of the second kind of HIT
+    assert queries() <= few + 4  # three of the second kind of HIT, one for missed controls
 
 
 def test_while_the_database_is_away_pages_and_scripts_are_told_to_wait(adas: Client) -> None:

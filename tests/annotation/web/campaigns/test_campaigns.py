@@ -144,3 +144,10 @@ def test_more_than_a_page_of_campaigns_is_shown_by_pages(root: Client) -> None:
     assert rest["before"] is None
     assert root.get(PAGE, {"before": "9" * 40}).status_code == 200
     assert root.get(PAGE, {"before": "x"}).context["rows"] == first["rows"]
+
+
+def test_a_campaign_s_address_without_admin_leads_to_it(client: Client) -> None:
+    response = client.get("/campaigns/demo/")
+    assert (response.status_code, response["Location"]) == (302, "/admin/campaigns/demo/")
+    # Whether there is one of the name, only who may see it learns.
+    assert client.get(response["Location"])["Location"].startswith("/sign-in?")

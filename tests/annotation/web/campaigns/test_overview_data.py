@@ -1,11 +1,11 @@
 """When a campaign will be done, in words."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from annotation.models import Campaign, Snapshot
-from annotation.web.campaigns.overview_data import finish
+from annotation.web.campaigns.overview_data import finish, time_taken
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 COUNTS = {
@@ -60,3 +60,23 @@ def test_an_uneven_rate_has_no_latest_end(most: float | None) -> None:
         "At the rate of the last hours the 69 open triplets are decided around 2026-11-22 13:00 "
         "UTC; the rate is too uneven to say when at the latest."
     )
+
+
+@pytest.mark.parametrize(
+    ("took", "time", "dates"),
+    [
+        ({"seconds": 12}, "Less than a minute", "2026-11-22"),
+        ({"minutes": 41}, "41 min", "2026-11-22"),
+        ({"hours": 26, "minutes": 10}, "26 h 10 min", "2026-11-22 to 2026-11-23"),
+        ({"days": 8, "hours": 1}, "9 days", "2026-11-22 to 2026-11-30"),
+    ],
+)
+def test_how_long_it_took_is_said_in_fitting_units(
+    took: dict[str, int], time: str, dates: str
+) -> None:
+    began, ended = NOON.isoformat(), (NOON + timedelta(**took)).isoformat()
+    assert time_taken(began, ended) == (time, dates)
+
+
+def test_what_took_no_work_took_no_time() -> None:
+    assert time_taken(None, None) == ("", "")

@@ -78,7 +78,8 @@ def test_the_hits_of_a_control_are_walked_in_order_by_its_index(campaign: Campai
     with CaptureQueriesContext(connection) as asked:
         page = root().get(f"/admin/campaigns/demo/controls/{control.pk}")
     assert len(page.context["hits"]) == 10
-    (report,) = [one["sql"] for one in asked if '"control_id" = ' in one["sql"]]
+    asked_for = [one["sql"] for one in asked if '"control_id" = ' in one["sql"]]
+    (report,) = [sql for sql in asked_for if "COUNT" not in sql]
     found = plan(report)
     # SQLite keeps the rows of one control in their order in any index of it.
     index = "items_of_a_control" if connection.vendor == "postgresql" else "(control_id=?)"

@@ -17,6 +17,7 @@ NO_PAGES = {
     "campaign-chart",
     "campaign-count",
     "campaign-live",
+    "campaign-way",
     "campaign-worker-csv",
     "campaign-worker-exclusion-impact",
     "campaign-workers-csv",

@@ -211,6 +211,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         work/<id:assignment_id>/return
         work/<id:assignment_id>/renew
     """),
+    (all_get(302), all_get(302), """
+        campaigns/<slug:name>/
+    """),
     (all_get(301), all_get(301), """
         campaigns/<slug:name>/people
     """),

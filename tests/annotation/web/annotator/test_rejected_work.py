@@ -1,0 +1,114 @@
+"""What a member reads of rejected work, and what that does to the controls they read of."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from annotation.models import Control, HitItem, Worker
+from annotation.pipeline.controls.own_controls import exposures
+from annotation.pipeline.controls.reveals import reveals
+from annotation.pipeline.publishing.pack import positive_names
+from annotation.pipeline.publishing.repack import unrevealed
+from tests.annotation.pipeline.whole.own_crowd import Team, own_team
+from tests.annotation.web.stage import signed_in
+from tests.support.pages import text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
+
+
+def work_page(team: Team, name: str) -> str:
+    return text_of(signed_in(team.member(name).user).get("/work"))
+
+
+def slip(team: Team) -> Control:
+    """Ada answers one control wrong; which it was."""
+    work = team.take("ada")
+    assert work is not None
+    team.submit(work, slips=1)
+    items = HitItem.objects.filter(hit__key=work.posted_hit.annotation).exclude(control=None)
+    answers = work.__class__.objects.get(pk=work.pk).answers_json
+    for item in items.select_related("control"):
+        assert item.control is not None
+        if f'"item-{item.key}": "{1 - item.control.expected}"' in answers:
+            return item.control
+    raise AssertionError("none was missed")
+
+
+def decide(team: Team) -> None:
+    """And have the record know of it."""
+    team.advance()
+    team.advance()
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Team:
+    team = own_team(tmp_path)
+    team.publish()
+    return team
+
+
+def test_the_control_missed_is_revealed_with_its_answer_once_the_work_is_rejected(
+    team: Team,
+) -> None:
+    control = slip(team)
+    team.member("bob")
+    assert control.question not in work_page(team, "ada")  # submitted, and not decided
+    decide(team)
+    page = work_page(team, "ada")
+    right, wrong = ("Yes", "No") if control.expected else ("No", "Yes")
+    assert f"Query {control.query} Question {control.question}" in page
+    assert f"You answered {wrong} . The correct answer is {right} :" in page.replace("  ", " ")
+    assert page.count("You answered") == 1
+
+
+def test_nobody_else_reads_it(team: Team) -> None:
+    control = slip(team)
+    decide(team)
+    page = work_page(team, "bob")
+    assert control.question not in page
+    assert "You answered" not in page
+
+
+def test_work_that_is_paid_and_discarded_tells_nothing(tmp_path: Path) -> None:
+    team = own_team(tmp_path, on_failed_control="pay_and_discard")
+    team.publish()
+    control = slip(team)
+    decide(team)
+    assert control.question not in work_page(team, "ada")
+    assert not reveals().exists()
+
+
+def test_workers_of_a_crowd_without_accounts_are_told_none(team: Team) -> None:
+    slip(team)
+    decide(team)
+    assert reveals().count() == 1
+    Worker.objects.update(crowd="mturk")
+    assert not reveals().exists()
+
+
+def test_a_control_whose_answer_was_told_goes_into_new_tasks_last(team: Team) -> None:
+    control = slip(team)
+    decide(team)
+    kind = Control.Kind(control.kind)
+    names = positive_names() if control.expected else [control.key, "another"]
+    assert control.key in names
+    assert control.key not in unrevealed(team.campaign, names, kind, fewest=1)
+    assert unrevealed(team.campaign, names, kind, fewest=len(names))[-1] == control.key
+
+
+def test_a_control_of_the_campaign_s_own_is_worn_once_its_answer_was_told(team: Team) -> None:
+    control = slip(team)
+    Control.objects.filter(pk=control.pk).update(campaign=team.campaign, drafted=True)
+    decide(team)
+    exposure = exposures(team.campaign)[control.pk]
+    assert (exposure.revealed, exposure.is_worn) == (1, True)
+
+
+def test_the_control_s_page_says_how_many_know_its_answer(team: Team, admin_client: Client) -> None:
+    control = slip(team)
+    of = f"campaigns/{team.campaign}/" if control.campaign_id else ""
+    address = f"/admin/{of}controls/{control.pk}"
+    assert "told the right answer" not in text_of(admin_client.get(address))
+    decide(team)
+    assert "1 person was told the right answer" in text_of(admin_client.get(address))
