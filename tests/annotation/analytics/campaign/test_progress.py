@@ -48,6 +48,7 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "open": 0,
         "unresolved": 0,
         "positive": 0,
+        "cannot_judge": 0,
         "votes": 0,
         "votes_discarded": 0,
         "ties": 0,

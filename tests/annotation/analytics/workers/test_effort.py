@@ -196,11 +196,11 @@ def test_items_that_most_have_reported_come_first(annotators: Annotators) -> Non
     first, second = read_items(list(reported_items(annotators.campaign)))
     assert (first.position, first.workers) == (2, 3)
     assert first.complaints == [
-        Complaint("It cannot be understood", 2, ["Which?"]),
+        Complaint("It cannot be understood", 2, texts=["Which?"]),
         Complaint("It holds personal data", 1),
     ]
     assert (second.query, second.control, second.workers) == ("query 0", "", 1)
-    assert second.complaints == [Complaint("Something else", 1, ["Dull."])]
+    assert second.complaints == [Complaint("Something else", 1, texts=["Dull."])]
     assert list(reported_items(make_campaign("other"))) == []
 
 

@@ -343,11 +343,15 @@ def marked(page: HtmlElement, name: str) -> list[list[str]]:
     return [[mark.text_content() for mark in text] for text in page.find_class(name)]
 
 
-def test_the_words_that_make_the_difference_are_marked_on_both_sides(
+def test_the_words_that_make_the_difference_are_marked_where_the_policy_says_so(
     campaign: Campaign, visit: Open
 ) -> None:
     near = "How do I change my watch's strap?", "how do i change my watch's battery", "Press it."
-    page = parse(visit(make_hit(campaign, real=[near])))
+    hit = make_hit(campaign, real=[near])
+    assert marked(parse(visit(hit)), "query")[0] == []
+    campaign.policy_data["mark_differences"] = True
+    campaign.save()
+    page = parse(visit(hit))
     assert marked(page, "query")[0] == ["strap"]
     assert marked(page, "question")[0] == ["battery"]
     assert page.xpath("//mark[ancestor::*[@class='answer']]") == []
@@ -378,7 +382,7 @@ def test_each_item_can_be_reported_for_one_of_the_reasons(hit: Hit, visit: Open)
         key = fieldset.get("data-item")
         [reason] = fieldset.xpath(".//select")
         assert reason.get("name") == f"report-{key}"
-        values = ["", "unclear", "offensive", "personal", "language", "other"]
+        values = ["", "unclear", "knowledge", "offensive", "personal", "language", "other"]
         assert reason.xpath("option/@value") == values
         [text] = fieldset.xpath(".//textarea")
         assert (text.get("name"), text.get("maxlength")) == (f"report-text-{key}", "500")
