@@ -307,9 +307,9 @@ MUTANTS = {
             'done.order_by("hit")',
         ),
         ("an answer is 0 or 1", 'if value in ("0", "1")}', "if value is not None}"),
-        ("an item's own answer", "fields.get(FIELD + key)", "fields.get(key)"),
+        ("an item's own answer", "fields.get(FIELD + key) for", "fields.get(key) for"),
         ("a control's right answer", "int(kind == Control.Kind.POSITIVE)", "1"),
-        ("every item counts", "answers, [item.key for item in items])", "answers, [])"),
+        ("every item counts", "[item.key for item in items], cannot)", "[], cannot)"),
         (
             "what the crowd decided stays",
             "if assignment.status != Assignment.Status.SUBMITTED:",
@@ -352,8 +352,23 @@ MUTANTS = {
             '"assignment__submitted_at", "assignment__crowd_id"',
             '"-assignment__submitted_at"',
         ),
-        ("controls are not counted", "triplet__isnull=False, ", ""),
+        ("controls are not counted", "filter(triplet__isnull=False, ", "filter("),
     ),
+    (
+        "annotation/pipeline/labelling/votes.py",
+        "tests/annotation/pipeline/whole/test_cannot_judge.py",
+    ): (
+        (
+            "work that counts",
+            'return Assignment.valid(said, campaign, "assignment__")',
+            "return said",
+        ),
+        ("as the policy says", "if not campaign.policy.cannot_judge_limit:", "if True:"),
+    ),
+    (
+        "annotation/pipeline/collecting/review.py",
+        "tests/annotation/pipeline/whole/test_cannot_judge.py",
+    ): (("only where it is offered", " if allowed else set()", ""),),
     ("annotation/models/assignment.py", "tests/annotation/pipeline/labelling/test_label.py"): (
         ("the excluded have no vote", '{f"{path}worker__in": out}', '{f"{path}worker": None}'),
         (

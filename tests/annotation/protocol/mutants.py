@@ -202,9 +202,14 @@ MUTANTS = {
         "annotation/protocol/screening/control.py",
         "tests/annotation/protocol/screening/test_control.py",
     ): (
-        ("a missed control fails", "answered[key] != right", "answered[key] > right"),
+        (
+            "a missed control fails",
+            "answered.get(key) != right",
+            "answered.get(key, right) > right",
+        ),
         ("one reason is enough", "not any(self", "not all(self"),
-        ("an unanswered item fails", "{*items, *expected} - answered.keys()", "()"),
+        ("an unanswered item fails", "{*items, *expected} - said", "()"),
+        ("who can't judge has answered", "{*answered, *cannot_judge}", "{*answered}"),
         ("real items are answered too", "{*items, *expected}", "{*expected}"),
         (
             "the first reason",
@@ -249,15 +254,15 @@ MUTANTS = {
     ): (
         (
             "annotators at least",
-            "if votes < policy.annotators:",
-            "if votes < policy.annotators - 1:",
+            "if votes >= policy.annotators and",
+            "if votes >= policy.annotators - 1 and",
         ),
-        ("votes wanted at first", "policy.annotators - votes)", "1)"),
-        ("strict majority", "if positive != negative:", "if positive >= negative:"),
+        ("votes wanted at first", "max(1, policy.annotators - votes)", "1"),
+        ("strict majority", "and positive != negative:", "and positive >= negative:"),
         ("the majority's value", "int(positive > negative)", "int(positive >= 2)"),
         ("all votes count", "len(votes), sum(votes), policy", "len(votes), sum(votes[:3]), policy"),
-        ("max_votes", "if votes < policy.max_votes:", "if votes <= policy.max_votes:"),
-        ("a tie buys one vote", '(None, "open", 1)', '(None, "open", 2)'),
+        ("max_votes", "if votes >= policy.max_votes or", "if votes > policy.max_votes or"),
+        ("a tie buys one vote", "max(1, policy.annotators", "max(2, policy.annotators"),
         ("never a silent default", '(None, "unresolved", 0)', '(0, "labelled", 0)'),
         ("a vote is 0 or 1", "vote not in (0, 1)", "vote < 0"),
         ("the neediest triplet", "max(wanted, default=0)", "sum(wanted)"),
@@ -272,11 +277,19 @@ MUTANTS = {
         ("split experts decide nothing", "and yes != no:", "and (yes or no):"),
         ("the experts' majority", "int(yes > no)", "int(yes >= 1)"),
         ("votes before an import", "label.value is None and evidence", "evidence"),
+        ("who can't judge is heard", ", policy, evidence.cannot_judge)", ", policy)"),
         (
             "the crowd's own label",
             'if source == "expert" else label',
             "if label is None else label",
         ),
+    ),
+    (
+        "annotation/protocol/labels/majority.py",
+        "tests/annotation/protocol/labels/test_derivation.py",
+    ): (
+        ("enough who can't judge", "0 < policy.cannot_judge_limit <= cannot", "0 < cannot"),
+        ("no limit, no end", "0 < policy.cannot_judge_limit <=", "policy.cannot_judge_limit <="),
     ),
     (
         "annotation/protocol/labels/agreement.py",
@@ -337,7 +350,7 @@ MUTANTS = {
             "        for key in keys:\n            item",
             "        for key in told:\n            item",
         ),
-        ("words without a reason", "        elif text:", "        elif False:"),
+        ("words without a reason", "elif text or key", "elif key"),
         ("a known reason", " and reason in REASONS", ""),
         ("no control characters", '("Cc", "Cs")', '("Cs",)'),
         ("whole letters", '("Cc", "Cs")', '("Cc",)'),
