@@ -18,7 +18,7 @@ from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
-from annotation.protocol.estimates.split_sizes import empty_splits
+from annotation.protocol.estimates.split_sizes import small_splits
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.progress import Progress, no_progress
@@ -68,7 +68,7 @@ def forget_old_queries() -> None:
 
 def warnings_of(queries: int, policy: Policy, campaign: Campaign | None = None) -> list[str]:
     """Of what a campaign of so many queries lacks; nothing is refused because of it."""
-    return list(filter(None, (empty_splits(queries, policy), too_small_a_team(policy, campaign))))
+    return list(filter(None, (small_splits(queries, policy), too_small_a_team(policy, campaign))))
 
 
 def draw(

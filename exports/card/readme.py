@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from annotation.protocol.estimates.split_sizes import too_small_to_measure
 from core.text.markdown import Markdown, printed
 from core.text.words import plural
 from exports.card import notes, tables
@@ -97,8 +98,10 @@ def _baselines(facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
     retriever = "the imported order" if facts["retriever"] is None else "the retriever"
     if facts["retriever"] is not None and facts["queries"].get("retrievers"):
         retriever = "the pool of the retrievers"
-    table = tables.baselines(stats.get("baselines"), retriever=retriever)
-    return {"retriever": retriever, "baselines": table}
+    queries = {split: row["queries"] for split, row in stats["splits"].items()}
+    table = tables.baselines(stats.get("baselines"), queries, retriever=retriever)
+    few = too_small_to_measure(queries)
+    return {"retriever": retriever, "baselines": table, "few_queries": few}
 
 
 def _read(folder: Path, name: str) -> dict[str, Any]:

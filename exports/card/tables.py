@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotation.protocol.estimates.split_sizes import LEAST_QUERIES
 from core.text.markdown import Markdown, table
 from exports.card.licences import known
 from exports.card.words import UNDEFINED, between, count, decimal, percent, plus_minus
@@ -59,25 +60,32 @@ def quality(stats: Mapping[str, Any]) -> Markdown | None:
     return table(("", "value", "95% interval"), rows) if rows else None
 
 
-def baselines(figures: Mapping[str, Any] | None, *, retriever: str) -> Markdown | None:
-    """A row for each split and system; None where no split holds a query."""
+def baselines(
+    figures: Mapping[str, Any] | None, queries: Mapping[str, int], *, retriever: str
+) -> Markdown | None:
+    """A row for each split and system; None where no split holds a query. `queries`: of each."""
     names_of = {"bm25": "BM25", "retriever": retriever}
     systems = [
-        (f"{split}, {names_of.get(system, system)}", metrics)
+        (f"{split}, {names_of.get(system, system)}", metrics, queries[split] >= LEAST_QUERIES)
         for split, scored in ((figures or {}).get("splits") or {}).items()
         for system, metrics in (scored or {}).items()
         if metrics
     ]
     if not systems:
         return None
-    names = list(dict.fromkeys(name for _, metrics in systems for name in metrics))
-    rows = [[who, *(_score(metrics.get(name)) for name in names)] for who, metrics in systems]
+    names = list(dict.fromkeys(name for _, metrics, _ in systems for name in metrics))
+    rows = [
+        [who, *(_score(metrics.get(name), with_ends=enough) for name in names)]
+        for who, metrics, enough in systems
+    ]
     return table(["", *names], rows)
 
 
-def _score(score: Mapping[str, float | None] | None) -> str:
+def _score(score: Mapping[str, float | None] | None, *, with_ends: bool) -> str:
     if score is None or score["value"] is None:
         return UNDEFINED
+    if not with_ends:
+        return decimal(score["value"])
     ends = "\u2013".join(decimal(score[end]) for end in ("low", "high"))
     return f"{decimal(score['value'])} ({ends})"
 

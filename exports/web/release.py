@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
+from annotation.protocol.estimates.split_sizes import too_small_to_measure
 from annotation.web.base.layout import page
 from exports.card.licences import bibtex
 from exports.formats.lazy import snippets
@@ -25,6 +26,7 @@ from exports.web.tables import (
     baseline_tables,
     changes_in_words,
     key_figures,
+    queries_of,
     split_table,
 )
 
@@ -46,6 +48,7 @@ def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpR
         "splits": split_table(release.stats),
         "quality": quality_table(release.stats),
         "baselines": baseline_tables(release.stats),
+        "few_queries": too_small_to_measure(queries_of(release.stats)),
         "way": at(release.stats, "baselines", "way"),
         "archive": archive,
         "fetch": _fetch(archive) + unpack.code if archive else "",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.estimates.split_sizes import LEAST_QUERIES
 from core.text.words import DASH, percent, plural
 
 SPLITS = {"train": "Train", "dev": "Dev", "test": "Test", "all": "All"}
@@ -120,22 +121,34 @@ def _spread(values: object) -> Cell:
 def baseline_tables(stats: object) -> list[Table]:
     """A table a split, a column a system, a row a metric."""
     splits = at(stats, "baselines", "splits")
-    return [_baseline_table(split, at(splits, split)) for split in SPLITS if at(splits, split)]
+    queries = queries_of(stats)
+    return [
+        _baseline_table(split, at(splits, split), with_ends=queries[split] >= LEAST_QUERIES)
+        for split in SPLITS
+        if at(splits, split)
+    ]
 
 
-def _baseline_table(split: str, systems: object) -> Table:
+def queries_of(stats: object) -> dict[str, int]:
+    return {split: at(stats, "splits", split, "queries") or 0 for split in SPLITS}
+
+
+def _baseline_table(split: str, systems: object, *, with_ends: bool) -> Table:
     known = [name for name in SYSTEMS if at(systems, name)]
     metrics = dict.fromkeys(metric for name in known for metric in at(systems, name))
     return Table(
         f"baselines-{split}",
         SPLITS[split],
         [SYSTEMS[name] for name in known],
-        [Row(metric, [_score(at(systems, name, metric)) for name in known]) for metric in metrics],
+        [
+            Row(metric, [_score(at(systems, name, metric), with_ends=with_ends) for name in known])
+            for metric in metrics
+        ],
     )
 
 
-def _score(score: object) -> Cell:
-    ends = at(score, "low"), at(score, "high")
+def _score(score: object, *, with_ends: bool) -> Cell:
+    ends = (at(score, "low"), at(score, "high")) if with_ends else None
     return Cell(decimal(at(score, "value"), 3), interval(ends, shares=False))
 
 

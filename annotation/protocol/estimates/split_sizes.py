@@ -9,6 +9,7 @@ from annotation.protocol.policy.policy import Policy
 from core.text.words import plural
 
 HELD_OUT = ("dev", "test")
+LEAST_QUERIES = 10  # of a split whose metrics get an interval: of fewer, it would say nothing
 
 
 def apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
@@ -22,8 +23,8 @@ def apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
     return sizes
 
 
-def empty_splits(queries: int, policy: Policy) -> str | None:
-    """A warning where dev or test is going to be empty, all queries labelled."""
+def small_splits(queries: int, policy: Policy) -> str | None:
+    """A warning where dev or test is going to be empty, or nearly, all queries labelled."""
     sizes: Mapping[str, int | float] = {
         "train": policy.train,
         "dev": policy.dev,
@@ -32,9 +33,27 @@ def empty_splits(queries: int, policy: Policy) -> str | None:
     if isinstance(policy.train, float):
         sizes = apportion(queries, {name: Fraction(str(size)) for name, size in sizes.items()})
     empty = [name for name in HELD_OUT if not sizes[name]]
-    if not empty:
+    if empty:
+        lack = f"{' and '.join(empty)} will be empty, and no metric can be computed there"
+    elif small := [f"{name} ({sizes[name]})" for name in HELD_OUT if sizes[name] < LEAST_QUERIES]:
+        lack = f"{' and '.join(small)} will have too few for an interval of any metric"
+    else:
         return None
     return (
-        f"With {plural(queries, 'query', 'queries')}, {' and '.join(empty)} will be empty, and no "
-        "metric can be computed there: choose more queries, or larger splits in the policy."
+        f"With {plural(queries, 'query', 'queries')}, {lack}: choose more queries, or larger "
+        "splits in the policy."
+    )
+
+
+def too_small_to_measure(queries: Mapping[str, int]) -> str | None:
+    """`queries` of each split; of those held out, which are too few, in a sentence."""
+    small = [
+        f"{name} has {plural(queries[name], 'query', 'queries')}"
+        for name in HELD_OUT
+        if 0 < queries.get(name, 0) < LEAST_QUERIES
+    ]
+    if not small:
+        return None
+    return (
+        f"Too few queries for an interval: {', '.join(small)}. At least {LEAST_QUERIES} give one."
     )

@@ -35,13 +35,18 @@ def test_agreement_stands_with_its_interval(release: Release, dans: Client) -> N
     assert row(page, "Controls in the release") == ["0"]
 
 
-def test_baselines_stand_with_their_intervals(campaign: Campaign, dans: Client) -> None:
+@pytest.mark.parametrize(("queries", "shown"), [(10, "0.500 0.250 to 0.750"), (9, "0.500")])
+def test_baselines_stand_with_their_intervals_where_a_split_has_enough_queries(
+    campaign: Campaign, dans: Client, queries: int, shown: str
+) -> None:
     scores = {"P@1": {"value": 0.5, "low": 0.25, "high": 0.75}, "MAP": {"value": None}}
     systems = {"bm25": scores, "retriever": {"P@1": {"value": 0.6251, "low": None, "high": None}}}
     baselines = {"way": "QRC", "splits": {"dev": systems, "test": {}}}
-    stored_release(campaign, stats={"baselines": baselines})
+    splits = {"dev": {"queries": queries}}
+    stored_release(campaign, stats={"baselines": baselines, "splits": splits})
     page = text(dans.get(f"{ADDRESS}/1"))
-    assert row(page, "P@1") == ["0.625", "0.500 0.250 to 0.750"]
+    assert row(page, "P@1") == ["0.625", shown]
+    assert ("Too few queries for an interval: dev has 9 queries." in page) == (queries < 10)
     assert row(page, "MAP") == ["—", "—"]
     assert "baselines-test" not in page
 
