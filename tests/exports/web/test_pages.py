@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
