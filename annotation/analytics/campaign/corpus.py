@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
 from annotation.models import Campaign
 from core.text.words import listed, plural
@@ -40,7 +39,7 @@ class CampaignCorpus:
     @cached_property
     def licences(self) -> Mapping[str, Sequence[str]]:
         """By source; an empty one where pairs state none."""
-        return {name: list(islice(licences_of(name), LICENCES)) for name in self.sources}
+        return {name: licences_of(name, LICENCES) for name in self.sources}
 
     @property
     def licences_in_words(self) -> str:

@@ -117,7 +117,8 @@ def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
         @dashboard_page
         @wraps(view)
         def guarded(request: HttpRequest, name: str, **kwargs: object) -> HttpResponse:
-            campaign = get_object_or_404(visible_campaigns(request.user), name=name)
+            campaigns = visible_campaigns(request.user).select_related("query_set__corpus")
+            campaign = get_object_or_404(campaigns, name=name)
             also_about(campaign=campaign)
             if not request.user.has_perm(permission, campaign):
                 return refuse_role(request, campaign)

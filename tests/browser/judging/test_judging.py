@@ -194,7 +194,7 @@ def test_what_is_said_twice_is_heard_twice(framed: Stage, page: Page) -> None:
         }"""
     )
     hit.locator("fieldset[data-item]").first.focus()
-    words = "7 without an answer: please choose Yes or No."
+    words = "7 without an answer: please choose one."
     heard = "times => window.heard.filter(Boolean).length === times"
     for times in (1, 2):
         page.keyboard.press("Enter")

@@ -84,7 +84,7 @@ def publish(live_server: LiveServer, settings: Settings, transactional_db: None)
     def make(rows: list[Row]) -> str:
         settings.PUBLIC_URL = live_server.url
         settings.MTURK_ENDPOINT = "http://127.0.0.1:8089"
-        campaign = make_campaign(text=default_instructions(Policy()))
+        campaign = make_campaign(text=default_instructions(Policy()), mark_differences=True)
         return hit_url(make_hit(campaign, real=rows).key) + ADA
 
     return make

@@ -95,6 +95,7 @@ WITHOUT: Mapping[str, str] = {
     "mails": ACCOUNTS,
     "mails/confirm/<str:token>": ACCOUNTS,
     "mails/stop/<str:token>": ACCOUNTS,
+    "campaigns/<slug:name>/": SITE,
     "work": OWN_WORK,
     "work/next": OWN_WORK,
     "work/instructions/<slug:name>": OWN_WORK,
