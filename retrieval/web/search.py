@@ -19,7 +19,7 @@ from retrieval.models.corpus import ALL
 from retrieval.ranking.fusion import BM25, DENSE
 from retrieval.web.access import database_page, may
 from retrieval.web.forms import corpus_field
-from retrieval.web.search_runner import MAX_ASKED, SearchResult, find, is_loaded
+from retrieval.web.search_runner import MAX_ASKED, SearchResult, find, is_loaded, warm
 
 BY_ID = "id"
 RETRIEVERS = {"both": (DENSE, BM25), "meaning": (DENSE,), "words": (BM25,)}
@@ -76,6 +76,14 @@ def search(request: HttpRequest) -> HttpResponse:
     }
     status = 422 if answer.fault or not form.is_valid() else 200
     return framed(request, "retrieval/search.html", context, title="Search", status=status)
+
+
+@require_safe
+@database_page()
+def warm_up(_: HttpRequest) -> HttpResponse:
+    """Asked for by the page, while its reader types."""
+    warm()
+    return HttpResponse(status=204)
 
 
 def _answer(asked: str, by: str, corpus: str) -> Answer:

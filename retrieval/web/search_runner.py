@@ -1,7 +1,7 @@
 """Searching the current index from the site: encoder and index are loaded once a process."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -12,7 +12,7 @@ from core.errors import UserError
 from retrieval.index.lazy import has_lexical_index
 from retrieval.index.versions import chosen_index, index_root, require_fresh
 from retrieval.models import Corpus, IndexVersion, QaPair
-from retrieval.ranking.fusion import BM25
+from retrieval.ranking.fusion import ALONE, BM25
 from retrieval.search.search_session import DEPTH, Hit, Searcher
 from retrieval.vectors.folder import rebuild_hint, verify
 
@@ -71,6 +71,12 @@ def current_searcher(
                 "keyword index."
             )
         yield _searcher(version.pk, str(index_root()))
+
+
+def warm() -> None:
+    """Libraries, model and index are loaded, where there is an index, before anybody asks."""
+    with suppress(UserError), current_searcher(ALONE) as searcher:
+        searcher.search("warm", 1)
 
 
 def is_loaded() -> bool:

@@ -8,11 +8,12 @@ from retrieval.web.database import database
 from retrieval.web.import_view import import_page, imported, rejected
 from retrieval.web.models import model, models
 from retrieval.web.pairs import pairs
-from retrieval.web.search import search
+from retrieval.web.search import search, warm_up
 
 urlpatterns = [
     path("", database, name="database"),
     path("search", search, name="database-search"),
+    path("search/warm", warm_up, name="database-warm"),
     path("ask", ask, name="database-ask"),
     path("import", import_page, name="database-import"),
     path("imports/<int:pk>", imported, name="database-imported"),

@@ -94,7 +94,12 @@ def _empty_campaign(name: str, policy: Policy) -> Campaign:
         pairs=100,
         database_digest="d1" * 32,
         path=name,
-        manifest={"model_fingerprint": "f1" * 32, "versions": {"faiss": "1"}},
+        manifest={
+            "model": "small-model",
+            "form": "QQA",
+            "model_fingerprint": "f1" * 32,
+            "versions": {"faiss": "1"},
+        },
         chosen_at=START,
         model_setting="small-model",
     )

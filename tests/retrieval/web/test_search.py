@@ -11,6 +11,7 @@ from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.indexing.build import build_index
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import QaPair
+from retrieval.search import search_session
 from retrieval.search.search_session import Searcher
 from retrieval.web import search_runner
 from tests.retrieval.conftest import AddPairs
@@ -120,3 +121,20 @@ def test_a_pair_is_found_by_each_of_its_ids_exactly(add_pairs: AddPairs, as_: As
 )
 def test_what_cannot_be_asked_is_no_error(as_: As, asked: str, status: int) -> None:
     assert as_("looker").get(f"{reverse('database-search')}?{asked}").status_code == status
+
+
+def test_the_model_is_in_memory_before_the_first_question(
+    add_pairs: AddPairs, as_: As, minilm: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(search_session, "load_encoder", lambda *_: loaded.append("") or minilm)
+    search_runner._searcher.cache_clear()
+    browser, warm = as_("looker"), reverse("database-warm")
+    assert warm.encode() in browser.get(reverse("database-search")).content
+    assert (browser.get(warm).status_code, loaded) == (204, [])  # there is no index yet
+    add_pairs(PAIRS)
+    build_index(MODEL, "QQA", "cpu", encoder=minilm)
+    assert (browser.get(warm).status_code, len(loaded)) == (204, 1)
+    found(browser, "barn", "both")
+    assert len(loaded) == 1
+    assert warm.encode() not in browser.get(reverse("database-search")).content

@@ -96,6 +96,7 @@ WITHOUT: Mapping[str, str] = {
     "mails/confirm/<str:token>": ACCOUNTS,
     "mails/stop/<str:token>": ACCOUNTS,
     "campaigns/<slug:name>/": SITE,
+    "admin/database/search/warm": SITE,
     "work": OWN_WORK,
     "work/next": OWN_WORK,
     "work/instructions/<slug:name>": OWN_WORK,

@@ -68,6 +68,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/hits/<int:pk>
         admin/campaigns/<slug:name>/assignments/
     """),
+    (site("staff", 204), NO, """
+        admin/database/search/warm
+    """),
     (site("staff", 200), NO, """
         admin/lockouts/
         admin/database/
