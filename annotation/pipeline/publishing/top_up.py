@@ -230,8 +230,12 @@ def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> OutboxM
 
 
 def _nothing_comes(campaign: Campaign) -> bool:
-    """Whether all work that was asked for is reviewed."""
+    """Whether all work that was asked for is reviewed, or can make no triplet wait for votes.
+
+    Nobody has to take what is left of a HIT whose triplets are all decided.
+    """
     asked = Q(outbox__kind=OutboxMessage.Kind.CREATE, outbox__state__in=["pending", "claimed"])
     if campaign.hits.filter(asked, crowd_id=None).exists():
         return False
-    return not _with_outstanding(campaign).filter(outstanding__gt=0).exists()
+    wanted = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
+    return not _with_outstanding(campaign).filter(Exists(wanted), outstanding__gt=0).exists()
