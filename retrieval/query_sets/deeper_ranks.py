@@ -7,12 +7,13 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import OpenIndex, open_index
-from retrieval.index.versions import current_index
+from retrieval.index.versions import index_root
 from retrieval.models import Candidate, IndexVersion, Query, QuerySet
 from retrieval.query_sets.held_out import sample_of, save_drawn
 from retrieval.registry.registry import model_of
 from retrieval.search.candidates import Retrieved, find, require_enough, require_same_model, save
 from retrieval.search.retrievers import open_retrievers
+from retrieval.vectors.folder import verify
 from retrieval.vectors.types import Encoder
 
 LOOKUP = 200  # queries, with all their candidates
@@ -83,13 +84,8 @@ def _same_index(studied: QuerySet) -> IndexVersion:
             f"The candidates of {studied} are not retrieved yet, so no rank hides anything: run "
             f"`quorum campaign retrieve {studied}` first."
         )
-    if then != (now := current_index(studied.corpus)):
-        raise UserError(
-            f"The candidates of {studied} were retrieved with another index ({then}) than the "
-            f"current one ({now}), so the ranks do not continue. If no pairs were imported since, "
-            f"run `quorum index build --model {then.known_as} --form {then.form}`. Otherwise "
-            "begin with a new campaign."
-        )
+    # It need not be the current one: prune keeps what query sets were retrieved with.
+    verify(index_root(), then.path, then.manifest)
     return then
 
 

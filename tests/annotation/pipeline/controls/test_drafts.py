@@ -10,6 +10,7 @@ from annotation.pipeline.controls.controls import Texts, replace, retire
 from annotation.pipeline.controls.drafts import confirm, dismiss, draft_controls
 from annotation.pipeline.publishing.pack import pack_hits
 from core.errors import UserError
+from retrieval.indexing.build import build_index
 from retrieval.models import QaPair
 from tests.worlds.small_campaign import ENCODER, PAIRS, QUERIES, retrieved_campaign
 
@@ -54,6 +55,14 @@ def test_the_answer_of_a_pair_that_is_withdrawn_is_in_no_draft(campaign: Campaig
     QaPair.objects.filter(question="how is bread made").update(withdrawn_at=NOW)
     draft_controls(campaign, encoder=ENCODER)
     assert not campaign.control_drafts.filter(answer="About bread: answer 0.").exists()
+
+
+def test_drafts_are_made_after_more_pairs_came_and_were_indexed(campaign: Campaign) -> None:
+    QaPair.objects.create(
+        source="faq", source_id="new", question="q", answer="a", question_key="q", pair_key="p" * 64
+    )
+    build_index("keywords", "QQA", encoder=ENCODER)
+    assert draft_controls(campaign, encoder=ENCODER).new > 0
 
 
 def test_no_draft_is_a_control_before_a_person_confirms_it(campaign: Campaign) -> None:

@@ -1,5 +1,6 @@
 """A study judges the ranks below a campaign's, and tells by labels known here what they hide."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from core.errors import UserError
 from core.text.clean import pair_key, question_key
 from exports.building.options import Options
 from exports.building.requests import request_build
+from retrieval.index.versions import folder_of
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, QuerySet
 from retrieval.search.retrieve import retrieve
@@ -165,10 +167,19 @@ def new_pair() -> str:
     return pair.pair_key
 
 
-def test_an_index_that_is_no_longer_the_one_of_then_is_refused(tmp_path: Path) -> None:
+def test_the_ranks_go_on_in_the_index_of_then_whatever_the_current_one_is(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path)
+    newcomer = new_pair()
     build_index("keywords", "QQ", encoder=ENCODER)
-    with pytest.raises(UserError, match=r"another index \(QQA keywords, 36 pairs\) than"):
+    assert all(newcomer not in pairs for pairs in ranked(depth_study(parent)).values())
+
+
+def test_an_index_of_then_whose_files_are_gone_is_refused(tmp_path: Path) -> None:
+    parent = retrieved_campaign(tmp_path)
+    index = parent.query_set.retrieved_with
+    assert index is not None
+    shutil.rmtree(folder_of(index))
+    with pytest.raises(UserError, match=r"is missing: .*quorum index build"):
         depth_study(parent)
     assert not Campaign.objects.filter(name="faq-depth").exists()
 
