@@ -59,7 +59,7 @@ def test_the_answer_of_a_pair_that_is_withdrawn_is_in_no_draft(campaign: Campaig
 
 def test_drafts_are_made_after_more_pairs_came_and_were_indexed(campaign: Campaign) -> None:
     QaPair.objects.create(
-        source="faq", source_id="new", question="q", answer="a", question_key="q", pair_key="p" * 64
+        source="faq", source_id="new", question="q", answer="a", question_key="q", pair_key="f" * 64
     )
     build_index("keywords", "QQA", encoder=ENCODER)
     assert draft_controls(campaign, encoder=ENCODER).new > 0
