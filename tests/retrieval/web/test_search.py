@@ -127,7 +127,12 @@ def test_the_model_is_in_memory_before_the_first_question(
     add_pairs: AddPairs, as_: As, minilm: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(search_session, "load_encoder", lambda *_: loaded.append("") or minilm)
+
+    def load(model: str, *_: object) -> Any:
+        loaded.append(model)
+        return minilm
+
+    monkeypatch.setattr(search_session, "load_encoder", load)
     search_runner._searcher.cache_clear()
     browser, warm = as_("looker"), reverse("database-warm")
     assert warm.encode() in browser.get(reverse("database-search")).content
