@@ -11,6 +11,7 @@ from django.db.models import Case, ExpressionWrapper, F, Q, QuerySet, Value, Whe
 from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit, HitItem
 from annotation.protocol.labels.valid_votes import NEEDS, VoidReason, VoteFacts
+from annotation.protocol.screening.behaviour import REASONS
 from annotation.protocol.screening.control import RejectionReason
 
 Row = TypeVar("Row", bound=models.Model)
@@ -218,12 +219,12 @@ class ItemReport(models.Model):
     """A worker's word that something is wrong with an item, or why they can't judge it."""
 
     class Reason(models.TextChoices):
-        UNCLEAR = "unclear", "It cannot be understood"
-        KNOWLEDGE = "knowledge", "It needs knowledge that I do not have"
-        OFFENSIVE = "offensive", "It is offensive"
-        PERSONAL = "personal", "It holds personal data"
-        LANGUAGE = "language", "It is in another language"
-        OTHER = "other", "Something else"
+        UNCLEAR = "unclear", REASONS["unclear"]
+        KNOWLEDGE = "knowledge", REASONS["knowledge"]
+        OFFENSIVE = "offensive", REASONS["offensive"]
+        PERSONAL = "personal", REASONS["personal"]
+        LANGUAGE = "language", REASONS["language"]
+        OTHER = "other", REASONS["other"]
 
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="reports")
     item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="reports")

@@ -80,7 +80,7 @@ def croissant(folder: Path) -> bytes:
         "description": (
             "A question-ranking dataset: queries, each with the question/answer pairs that a "
             "retriever ranked highest for it, and a label on every triplet that says whether both "
-            f"questions ask the same.{f' Of the corpus {corpus}.' if corpus else ''}"
+            f"questions ask the same.{f' Its pairs are of the corpus {corpus}.' if corpus else ''}"
         ),
         "version": f"{number}.0.0",
         "citeAs": bibtex(release["campaign"], number),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotation.protocol.screening.behaviour import REASONS
 from core.text.words import plural
 from exports.card.origin import is_imported
 from exports.card.words import count, decimal, percent, rate
@@ -41,7 +42,9 @@ def _adjudicated(sources: Facts) -> str:
 
 def _cannot_judge(said: Facts) -> str:
     answers = plural(said["answers"], "valid answer")
-    why = "; ".join(f"{count(n)} {reason}" for reason, n in said["reasons"].items())
+    why = "; ".join(
+        f"{REASONS[reason].lower()}: {count(n)}" for reason, n in said["reasons"].items()
+    )
     return (
         f"{answers} on {plural(said['triplets'], 'triplet')} said “can't judge”"
         f"{f' ({why})' if why else ''}; none of them is a vote."

@@ -132,8 +132,9 @@ def _cannot_judge(policy: Facts) -> str:
     if not limit:
         return " Annotators answered Yes or No only."
     return (
-        " Annotators could also answer that they can't judge a triplet, with a reason: no vote. "
-        f"A triplet without a majority was asked no more after {plural(limit, 'such answer')}."
+        " Annotators could also answer that they can't judge a triplet, with a reason. Such an "
+        f"answer is not a vote. After {limit} of them, a triplet without a majority was not given "
+        "to more annotators."
     )
 
 

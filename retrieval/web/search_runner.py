@@ -1,7 +1,8 @@
 """Searching the current index from the site: encoder and index are loaded once a process."""
 
+import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -10,11 +11,13 @@ from django.conf import settings
 
 from core.errors import UserError
 from retrieval.index.lazy import has_lexical_index
-from retrieval.index.versions import chosen_index, index_root, require_fresh
+from retrieval.index.versions import chosen_index, current_indexes, index_root, require_fresh
 from retrieval.models import Corpus, IndexVersion, QaPair
 from retrieval.ranking.fusion import ALONE, BM25
 from retrieval.search.search_session import DEPTH, Hit, Searcher
 from retrieval.vectors.folder import rebuild_hint, verify
+
+log = logging.getLogger(__name__)
 
 # Of a question, characters on a page: twelve bytes each at most in an address of 8,190.
 MAX_ASKED = 650
@@ -74,9 +77,14 @@ def current_searcher(
 
 
 def warm() -> None:
-    """Libraries, model and index are loaded, where there is an index, before anybody asks."""
-    with suppress(UserError), current_searcher(ALONE) as searcher:
-        searcher.search("warm", 1)
+    """Libraries, model and the newest index are loaded before anybody asks, if there is one."""
+    try:
+        if indexes := current_indexes():
+            newest = max(indexes, key=lambda index: (index.chosen_at, index.pk))
+            with current_searcher(ALONE, newest.corpus) as searcher:
+                searcher.search("warm", 1)
+    except Exception:  # whoever asks is told; this is nobody's question
+        log.warning("the search could not be warmed up", exc_info=True)
 
 
 def is_loaded() -> bool:

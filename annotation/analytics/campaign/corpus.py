@@ -38,12 +38,15 @@ class CampaignCorpus:
 
     @cached_property
     def licences(self) -> Mapping[str, Sequence[str]]:
-        """By source; an empty one where pairs state none."""
-        return {name: licences_of(name, LICENCES) for name in self.sources}
+        """Of the first SOURCES; an empty one where pairs state none."""
+        return {name: licences_of(name, LICENCES) for name in self.sources[:SOURCES]}
 
     @property
     def licences_in_words(self) -> str:
-        return "; ".join(f"{name} ({_stated(these)})" for name, these in self.licences.items())
+        stated = [f"{name} ({_stated(these)})" for name, these in self.licences.items()]
+        if others := len(self.sources) - len(stated):
+            stated.append(f"and {plural(others, 'more source')}, listed with the corpus")
+        return "; ".join(stated)
 
     def sentences(self) -> Iterator[str]:
         """Where the texts come from, and what they may be used for."""

@@ -168,7 +168,7 @@ class WorkerSite:
 
 
 def _question_form(answer: httpx.Response) -> QuestionForm:
-    """The contract of the HIT page: a form of fieldsets, each with two radio inputs."""
+    """The contract of the HIT page: a form of fieldsets, each with radio inputs for Yes and No."""
     document = _parse(answer)
     url = str(answer.url)
     forms = document.xpath("//form[@method='post'][.//fieldset[@data-item]]")
@@ -191,7 +191,7 @@ def _item(fieldset: HtmlElement, url: str) -> Item:
     names = {choice.get("name") for choice in choices}
     texts = [fieldset.find_class(name) for name in ("query", "question")]
     if (
-        {choice.get("value") for choice in choices} != {"0", "1"}
+        not {"0", "1"} <= {choice.get("value") for choice in choices}
         or len(names) != 1
         or any(len(nodes) != 1 for nodes in texts)
     ):

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from annotation.models import Campaign, Control, HitItem
-from annotation.pipeline.controls.reveals import reveals
+from annotation.pipeline.controls.reveals import told
 from annotation.protocol.packing.own_controls import Exposure, OwnControl, exposures_of
 
 
@@ -41,8 +41,8 @@ def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
     shown = HitItem.objects.filter(hit__campaign=campaign, control__drafted=True)
     taken = shown.exclude(hit__assignments=None).order_by()
     rows = taken.values_list("control", "hit__assignments__worker")
-    revealed = reveals().filter(item__control__in=campaign.controls.filter(drafted=True))
-    known = set(revealed.values_list("item__control", "worker"))
+    own = Q(item__control__in=campaign.controls.filter(drafted=True))
+    known = told("item__control", "assignment__worker", which=own)
     return exposures_of(
         (control, times, (control, worker) in known)
         for control, worker, times in rows.annotate(times=Count("pk"))

@@ -1,21 +1,46 @@
 """Which controls somebody knows the answer of: members read why their work was rejected."""
 
-from django.db.models import Q, QuerySet
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.crowd.accounts import KINDS
-from annotation.models import Assignment, Control, Judgment
+from annotation.models import Assignment, Control, ItemReport, Judgment, OutboxMessage
 from annotation.protocol.screening.control import RejectionReason
 
 _WRONG = Q(item__control__kind=Control.Kind.POSITIVE, value=0) | Q(
     item__control__kind=Control.Kind.NEGATIVE, value=1
 )
+_UNJUDGED = Q(item__control__isnull=False, cannot_judge=True)
 
 
-def reveals() -> QuerySet[Judgment]:
-    """Wrong answers to controls for which a member's work was rejected: the right ones are told."""
-    return Judgment.objects.filter(
-        _WRONG,
-        worker__crowd__in=KINDS,
-        assignment__status=Assignment.Status.REJECTED,
+def reveals(which: Q | None = None) -> tuple[QuerySet[Judgment], QuerySet[ItemReport]]:
+    """Wrong answers to controls, and controls that could not be judged, of rejected work.
+
+    Its worker was told the right answers. They know them still where the rejection was overturned.
+    """
+    which = which or Q()
+    return (
+        _told(Judgment.objects.filter(_WRONG, which)),
+        _told(ItemReport.objects.filter(_UNJUDGED, which)),
+    )
+
+
+def told(*columns: str, which: Q | None = None) -> set[tuple[Any, ...]]:
+    """These columns of both."""
+    wrong, unjudged = reveals(which)
+    return {*wrong.values_list(*columns), *unjudged.values_list(*columns)}
+
+
+def _told(rows: QuerySet[Any]) -> QuerySet[Any]:
+    rejections = OutboxMessage.objects.filter(
+        assignment=OuterRef("assignment"),
+        kind=OutboxMessage.Kind.REJECT,
+        state=OutboxMessage.State.DONE,
+    )
+    rejected = Q(assignment__status=Assignment.Status.REJECTED) | Exists(rejections)
+    return rows.filter(
+        rejected,
+        assignment__worker__crowd__in=KINDS,
         assignment__failure=RejectionReason.MISSED.key,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.setup.create import check_name_and_seed, start_campaign
@@ -14,7 +15,7 @@ from core.files.bulk_insert import insert
 from core.progress import Progress, no_progress
 from retrieval.corpus.corpora import include
 from retrieval.corpus.pair_reader import check_license, check_source
-from retrieval.models import Corpus, QaPair, QuerySet
+from retrieval.models import Candidate, Corpus, QuerySet
 from retrieval.models.corpus import sources_of
 from retrieval.query_sets.labelled_dataset import (
     CandidateLabel,
@@ -144,5 +145,6 @@ def _summary(campaign: Campaign, faults: Faults) -> ImportedDataset:
 def _elsewhere(query_set: QuerySet) -> int:
     if query_set.corpus is None:
         return 0
-    shown = QaPair.objects.filter(candidacies__query__query_set=query_set)
-    return shown.exclude(source__in=sources_of(query_set.corpus)).distinct().count()
+    shown = Candidate.objects.filter(query__query_set=query_set)
+    others = shown.exclude(pair__source__in=sources_of(query_set.corpus))
+    return int(others.aggregate(pairs=Count("pair", distinct=True))["pairs"])

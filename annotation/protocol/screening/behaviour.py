@@ -35,7 +35,14 @@ TEXT_LENGTH = 500
 TEXT_READ = 10_000  # of a longer text the rest is not even looked at
 CANNOT_JUDGE = "cannot_judge"  # in place of 0 or 1
 OTHER = "other"
-REASONS = frozenset({"unclear", "knowledge", "offensive", "personal", "language", OTHER})
+REASONS: Mapping[str, str] = {
+    "unclear": "It cannot be understood",
+    "knowledge": "It needs knowledge that I do not have",
+    "offensive": "It is offensive",
+    "personal": "It holds personal data",
+    "language": "It is in another language",
+    OTHER: "Something else",
+}
 
 
 @dataclass(frozen=True)

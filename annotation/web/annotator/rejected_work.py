@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.crowd.accounts import workers_of
 from annotation.crowd.inhouse.models import Assignment, Member
-from annotation.models import Judgment
+from annotation.models import ItemReport, Judgment
 from annotation.pipeline.controls.reveals import reveals
 
 
@@ -18,7 +18,7 @@ class MissedControl:
     query: str
     question: str
     answer: str  # empty where the campaign shows none
-    given: int
+    given: int | None  # None: they could not judge it
     expected: int
 
 
@@ -44,22 +44,25 @@ def last_rejections(member: Member, most: int) -> list[Rejection]:
 
 def _missed(member: Member, ids: Collection[str]) -> Mapping[str, list[MissedControl]]:
     """By assignment; told to who did the work, once it is decided, and to nobody else."""
-    mine = reveals().filter(worker__in=workers_of(member.worker_id), assignment__crowd_id__in=ids)
+    mine = Q(assignment__worker__in=workers_of(member.worker_id), assignment__crowd_id__in=ids)
     missed: defaultdict[str, list[MissedControl]] = defaultdict(list)
-    rows = mine.select_related("assignment__hit__campaign", "item__control")
-    for judgment in rows.order_by("item__position"):
-        missed[judgment.assignment.crowd_id].append(_control(judgment))
+    texts = "assignment__hit__campaign", "item__control"
+    both: list[Judgment | ItemReport] = [
+        one for part in reveals(mine) for one in part.select_related(*texts)
+    ]
+    for one in sorted(both, key=lambda one: one.item.position):
+        missed[one.assignment.crowd_id].append(_control(one))
     return missed
 
 
-def _control(judgment: Judgment) -> MissedControl:
-    control = judgment.item.control
+def _control(one: Judgment | ItemReport) -> MissedControl:
+    control = one.item.control
     assert control is not None
-    shows_answer = judgment.assignment.hit.campaign.policy.show_answer
+    shows_answer = one.assignment.hit.campaign.policy.show_answer
     return MissedControl(
         query=control.query,
         question=control.question,
         answer=control.answer if shows_answer else "",
-        given=judgment.value,
+        given=one.value if isinstance(one, Judgment) else None,
         expected=control.expected,
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -9,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, SEE_VOTES, campaigns_where
 from annotation.models import Campaign, Control, Hit
-from annotation.pipeline.controls.reveals import reveals
+from annotation.pipeline.controls.reveals import told
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 
@@ -38,7 +39,7 @@ def _page(
         "control": control,
         "back": reverse("campaign-controls" if campaign else "controls", args=of),
         "hits": _hits(request, control),
-        "revealed": reveals().filter(item__control=control).values("worker").distinct().count(),
+        "revealed": len(told("assignment__worker", which=Q(item__control=control))),
         "replace": reverse(operation, args=[*of, "replace-control"]) if may_change else "",
         "retire": reverse(operation, args=[*of, "retire-control"]) if may_change else "",
     }

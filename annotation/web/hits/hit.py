@@ -11,8 +11,18 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality.hit_states import HitState, with_state
-from annotation.models import Assignment, Campaign, Entry, Hit, HitItem, Judgment, OutboxMessage
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Entry,
+    Hit,
+    HitItem,
+    ItemReport,
+    Judgment,
+    OutboxMessage,
+)
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 
@@ -29,7 +39,7 @@ class ItemRow:
     question: str
     answer: str
     expected: int | None  # of a control
-    answers: list[int | None]  # of the assignments, in their order; None: it was left out
+    answers: list[int | str | None]  # of the assignments, in their order; None: it was left out
 
 
 @dataclass(frozen=True)
@@ -60,17 +70,20 @@ def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
 
 
 def _items(hit: Hit, assignments: list[Assignment]) -> list[ItemRow]:
-    answers: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    answers: defaultdict[int, dict[int, int | str]] = defaultdict(dict)
     given = Judgment.objects.filter(assignment__in=assignments)
     for item, assignment, value in given.values_list("item", "assignment", "value"):
         answers[item][assignment] = value
+    reports = ItemReport.objects.filter(assignment__in=assignments, cannot_judge=True)
+    for item, assignment in reports.values_list("item", "assignment"):
+        answers[item][assignment] = CANNOT_JUDGE
     return [
         _item(item, [answers[item.pk].get(assignment.pk) for assignment in assignments])
         for item in hit.items.select_related(*ITEMS).order_by("position")
     ]
 
 
-def _item(item: HitItem, answers: list[int | None]) -> ItemRow:
+def _item(item: HitItem, answers: list[int | str | None]) -> ItemRow:
     if item.control is not None:
         control = item.control
         texts = control.query, control.question, control.answer

@@ -108,7 +108,7 @@ def test_licences_are_those_of_the_sources(tmp_path: Path) -> None:
 
 def test_the_corpus_is_named(tmp_path: Path) -> None:
     description = described(ready(tmp_path / "demo-1")).metadata.description
-    assert description.endswith("Of the corpus coffee (source: tests).")
+    assert description.endswith("Its pairs are of the corpus coffee (source: tests).")
 
 
 def test_texts_of_any_kind_come_back_as_they_were(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import { listenToKeys } from "./keys.js";
 import { Lease } from "./lease.js";
 import { Place } from "./place.js";
 import { Patience, TOKEN, post, probe, refreshTokens } from "./send.js";
-import { Sheet } from "./sheet.js";
+import { CANNOT_JUDGE, Sheet } from "./sheet.js";
 import { Behaviour } from "./behaviour.js";
 
 const HASTE_MS = 400; // the second half of a double click is no answer to the next item
@@ -69,11 +69,13 @@ function save(change) {
   if (!isKept && !isSending) bar.tell(FORGETFUL, "calm");
 }
 
-/** The item's answer has changed from `before`. */
-function settle(item) {
+/** The item's answer has changed from `before`; its reason goes with "can't judge". */
+function settle(item, before) {
   behaviour.answered(item.key, item.answer);
+  if (before === CANNOT_JUDGE) item.report = { reason: "", text: item.report.text };
   save((entry) => {
     entry.answers[item.key] = item.answer;
+    entry.reports[item.key] = item.report;
   });
   count();
 }
@@ -98,7 +100,7 @@ function answer(value) {
   if (before !== value) {
     undone.push({ item, before });
     item.answer = value;
-    settle(item);
+    settle(item, before);
   }
   goOn(item);
 }
@@ -106,8 +108,9 @@ function answer(value) {
 function undo() {
   if (isLocked || isSending || !undone.length) return;
   const last = undone.pop();
+  const after = last.item.answer;
   last.item.answer = last.before;
-  settle(last.item);
+  settle(last.item, after);
   place.go(last.item);
   bar.say("The last answer is taken back.");
 }
@@ -161,7 +164,7 @@ form.addEventListener("change", (event) => {
   const before = item.settle();
   if (before === null) return;
   undone.push({ item, before });
-  settle(item);
+  settle(item, before);
   // Who walks through the choices with the keys of the browser stays among them.
   if (item.lacksReason) item.fold.open = true;
   if (pressed.isPointer) goOn(item);

@@ -167,8 +167,8 @@ def test_the_release_tells_who_could_not_judge_what_and_verifies(tmp_path: Path)
     figures = orjson.loads((folder / "stats.json").read_bytes())["campaign"]
     assert figures["cannot_judge"] == {"answers": 10, "triplets": 5, "reasons": {"other": 10}}
     card = " ".join((folder / "README.md").read_text().split())
-    assert "10 valid answers on 5 triplets said “can't judge” (10 other)" in card
-    assert "was asked no more after 2 such answers" in card
+    assert "10 valid answers on 5 triplets said “can't judge” (something else: 10)" in card
+    assert "After 2 of them, a triplet without a majority was not given to more annotators" in card
 
 
 def test_a_triplet_that_no_expert_has_decided_is_unresolved_in_the_release(tmp_path: Path) -> None:
