@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db.models import Count, Q
 
 from annotation.models import Campaign, Control, HitItem
-from annotation.pipeline.controls.reveals import told
+from annotation.pipeline.controls.reveals import reveal_values
 from annotation.protocol.packing.own_controls import Exposure, OwnControl, exposures_of
 
 
@@ -42,7 +42,7 @@ def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
     taken = shown.exclude(hit__assignments=None).order_by()
     rows = taken.values_list("control", "hit__assignments__worker")
     own = Q(item__control__in=campaign.controls.filter(drafted=True))
-    known = told("item__control", "assignment__worker", which=own)
+    known = reveal_values("item__control", "assignment__worker", which=own)
     return exposures_of(
         (control, times, (control, worker) in known)
         for control, worker, times in rows.annotate(times=Count("pk"))

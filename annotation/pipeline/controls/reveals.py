@@ -21,18 +21,18 @@ def reveals(which: Q | None = None) -> tuple[QuerySet[Judgment], QuerySet[ItemRe
     """
     which = which or Q()
     return (
-        _told(Judgment.objects.filter(_WRONG, which)),
-        _told(ItemReport.objects.filter(_UNJUDGED, which)),
+        _of_rejected_work(Judgment.objects.filter(_WRONG, which)),
+        _of_rejected_work(ItemReport.objects.filter(_UNJUDGED, which)),
     )
 
 
-def told(*columns: str, which: Q | None = None) -> set[tuple[Any, ...]]:
+def reveal_values(*columns: str, which: Q | None = None) -> set[tuple[Any, ...]]:
     """These columns of both."""
     wrong, unjudged = reveals(which)
     return {*wrong.values_list(*columns), *unjudged.values_list(*columns)}
 
 
-def _told(rows: QuerySet[Any]) -> QuerySet[Any]:
+def _of_rejected_work(rows: QuerySet[Any]) -> QuerySet[Any]:
     rejections = OutboxMessage.objects.filter(
         assignment=OuterRef("assignment"),
         kind=OutboxMessage.Kind.REJECT,

@@ -18,7 +18,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.controls.own_controls import is_packed_with_own, own_controls
-from annotation.pipeline.controls.reveals import told
+from annotation.pipeline.controls.reveals import reveal_values
 from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
@@ -194,7 +194,7 @@ def _negatives(campaign: Campaign) -> list[str]:
 def unrevealed(campaign: Campaign, names: Sequence[str], kind: Kind, *, fewest: int) -> list[str]:
     """Without those whose answer somebody of the campaign knows; they come last, up to `fewest`."""
     here = Q(item__hit__campaign=campaign, item__control__kind=kind)
-    revealed = {key for (key,) in told("item__control__key", which=here)}
+    revealed = {key for (key,) in reveal_values("item__control__key", which=here)}
     fresh = [name for name in names if name not in revealed]
     known = [name for name in names if name in revealed]
     return [*fresh, *known[: max(0, fewest - len(fresh))]]

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, SEE_VOTES, campaigns_where
 from annotation.models import Campaign, Control, Hit
-from annotation.pipeline.controls.reveals import told
+from annotation.pipeline.controls.reveals import reveal_values
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 
@@ -39,7 +39,7 @@ def _page(
         "control": control,
         "back": reverse("campaign-controls" if campaign else "controls", args=of),
         "hits": _hits(request, control),
-        "revealed": len(told("assignment__worker", which=Q(item__control=control))),
+        "revealed": len(reveal_values("assignment__worker", which=Q(item__control=control))),
         "replace": reverse(operation, args=[*of, "replace-control"]) if may_change else "",
         "retire": reverse(operation, args=[*of, "retire-control"]) if may_change else "",
     }

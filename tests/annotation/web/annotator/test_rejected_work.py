@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotation.models import Control, HitItem, Worker
 from annotation.pipeline.controls.own_controls import exposures
-from annotation.pipeline.controls.reveals import told
+from annotation.pipeline.controls.reveals import reveal_values
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.pipeline.publishing.repack import unrevealed
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
@@ -76,15 +76,15 @@ def test_work_that_is_paid_and_discarded_tells_nothing(tmp_path: Path) -> None:
     control = slip(team)
     decide(team)
     assert control.question not in work_page(team, "ada")
-    assert not told("pk")
+    assert not reveal_values("pk")
 
 
 def test_workers_of_a_crowd_without_accounts_are_told_none(team: Team) -> None:
     slip(team)
     decide(team)
-    assert len(told("pk")) == 1
+    assert len(reveal_values("pk")) == 1
     Worker.objects.update(crowd="mturk")
-    assert not told("pk")
+    assert not reveal_values("pk")
 
 
 def test_a_control_whose_answer_was_told_goes_into_new_tasks_last(team: Team) -> None:
