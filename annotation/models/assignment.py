@@ -230,7 +230,7 @@ class ItemReport(models.Model):
     item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="reports")
     reason = models.CharField(max_length=9, choices=Reason.choices)
     text = models.CharField(max_length=500, blank=True)
-    cannot_judge = models.BooleanField(default=False)  # this, and no judgment
+    cannot_judge = models.BooleanField(default=False, db_default=False)  # this, and no judgment
 
     class Meta:
         constraints = [
