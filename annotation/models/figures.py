@@ -76,7 +76,9 @@ class WorkerFigures(models.Model):
     straight_share = models.FloatField(null=True)
     changes_per_hit = models.FloatField(null=True)
     reports = models.PositiveIntegerField()
-    cannot_judge = models.PositiveIntegerField(default=0, db_default=0)  # of these, instead of an answer
+    cannot_judge = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # of these, instead of an answer
     fast = models.BooleanField()
     one_answer = models.BooleanField()
 
