@@ -174,7 +174,7 @@ def test_many_works_cost_no_more_queries_than_few(one_hit: Stage) -> None:
 
 
 def test_the_record_has_every_reason_that_is_read_and_no_other() -> None:
-    assert set(ItemReport.Reason.values) == REASONS
+    assert set(ItemReport.Reason.values) == set(REASONS)
 
 
 def crowd_s_word(stage: Stage, assignment_id: str) -> tuple[str, str | None]:
