@@ -16,6 +16,7 @@ from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, list_page
 from annotation.web.base.pagination import Place, Window, key_of, window
+from annotation.web.base.sorting import NUMBER, WIDE, WIDE_NUMBER, Column
 from retrieval.models import Candidate, QaPair
 
 TEXTS = ("candidate__query", "candidate__pair")
@@ -89,6 +90,16 @@ LISTED = Listed(
     "triplets",
     TripletSearch,
     _window_of,
+    key="triplet",
+    columns=[
+        Column("label", "Label", "label"),
+        Column("query", "Query", "candidate__query__position"),
+        Column("question", "Question", "candidate__pair__question"),
+        Column("rank", "Rank", "candidate__rank", WIDE_NUMBER),
+        Column("votes", "Votes", "votes", NUMBER),
+        Column("yes", "Yes", "positive_votes", WIDE_NUMBER),
+        Column("triplet", "Triplet", "pk", WIDE),
+    ],
     figure="triplets",
     cells={
         "triplet": lambda row: row.pk,

@@ -109,7 +109,8 @@ def test_texts_experts_reports_and_hits_are_shown(campaign: Campaign) -> None:
     page = response.content.decode()
     hit = moon.items.get().hit
     for part in (
-        "moon answer", "which moon", "cleo", "not quite", "Found by meaning", "Found by words (BM25)",
+        "moon answer", "which moon", "cleo", "not quite",
+        "Found by meaning", "Found by words (BM25)",
         f"/admin/campaigns/demo/hits/{hit.pk}",
     ):  # fmt: skip
         assert part in page
