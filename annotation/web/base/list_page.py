@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from annotation.analytics.campaign import snapshots
 from annotation.models import Campaign
+from annotation.web.base.columns import Column, Heading, heading, order_of, ordering
 from annotation.web.base.filters import Filter
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import Place, Steps, Window, key_of
-from annotation.web.base.sorting import Column, Heading, heading, order_of, ordering
 from core.files.csv_safety import harmless
 
 F = TypeVar("F", bound=Filter)

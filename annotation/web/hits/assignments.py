@@ -9,11 +9,11 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
 from annotation.models import Assignment, Campaign
+from annotation.web.base.columns import WIDE, Column
 from annotation.web.base.filters import AssignmentFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import MONEY, Listed, iso, list_page
 from annotation.web.base.pagination import Place, Window, counted, in_order
-from annotation.web.base.sorting import WIDE, Column
 from annotation.web.workers.pairs import names_of
 
 REACH = 5_000  # HITs whose assignments one page looks through
@@ -35,14 +35,14 @@ def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _window_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
-    found = _found(campaign, asked, at)
-    names = names_of(campaign, {row.worker.worker_id for row in found.rows})
-    for row in found.rows:
+    page = _page_of(campaign, asked, at)
+    names = names_of(campaign, {row.worker.worker_id for row in page.rows})
+    for row in page.rows:
         row.worker_name = names.get(row.worker.worker_id, "")
-    return found
+    return page
 
 
-def _found(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
+def _page_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
     whole = Assignment.objects.filter(hit__campaign=campaign)
     rows = Assignment.with_rejection(whole)
     rows = rows.filter(asked.where())

@@ -9,11 +9,11 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality.hit_states import with_state
 from annotation.models import Campaign
+from annotation.web.base.columns import NUMBER, WIDE, Column
 from annotation.web.base.filters import HitFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, iso, list_page
 from annotation.web.base.pagination import Place, Window, window
-from annotation.web.base.sorting import NUMBER, WIDE, Column
 
 REACH = 10_000  # HITs that one page looks through
 

@@ -52,8 +52,8 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
 
 
 def _found_by(triplet: Triplet) -> list[tuple[str, int | None]]:
-    found = triplet.candidate.found_by or {}
-    return [(IN_WORDS.get(name, name), found[name]) for name in sorted(found)]
+    ranks = triplet.candidate.found_by or {}
+    return [(IN_WORDS.get(name, name), ranks[name]) for name in sorted(ranks)]
 
 
 def _reports(triplet: Triplet) -> list[ItemReport]:

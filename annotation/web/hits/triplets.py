@@ -12,11 +12,11 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
 from annotation.models import Campaign, Triplet
+from annotation.web.base.columns import NUMBER, WIDE, WIDE_NUMBER, Column
 from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, list_page
 from annotation.web.base.pagination import Place, Window, key_of, window
-from annotation.web.base.sorting import NUMBER, WIDE, WIDE_NUMBER, Column
 from retrieval.models import Candidate, QaPair
 
 TEXTS = ("candidate__query", "candidate__pair")

@@ -8,7 +8,7 @@ from annotation.models import Campaign, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
-from annotation.web.base.sorting import NUMBER, Column
+from annotation.web.base.columns import NUMBER, Column
 from core.text.words import percent
 
 USUAL_ORDER = "-hits"

@@ -19,11 +19,11 @@ from annotation.crowd.inhouse.members import members_named
 from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.columns import heading, order_of, ordering
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file
 from annotation.web.base.pagination import counted
-from annotation.web.base.sorting import heading, order_of, ordering
 from annotation.web.workers.columns import (
     USUAL_ORDER,
     WorkerColumn,

@@ -1,4 +1,4 @@
-"""Sorting a list by a click on a column's heading."""
+"""The columns of a list, and its order by a click on a heading."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
