@@ -283,7 +283,7 @@ def open_queues(
 def queues_with_work(queues: Iterable[Queue], *, now: datetime) -> list[Queue]:
     """In which HITs wait for somebody."""
     waiting = PostedHit.objects.filter(is_open=True, open_assignments__gt=0, expires_at__gt=now)
-    with_work = set(waiting.filter(queue__in=queues).values_list("queue", flat=True))
+    with_work = set(waiting.filter(queue__in=queues).values_list("queue_id", flat=True))
     return [one for one in queues if one.pk in with_work]
 
 
