@@ -72,7 +72,7 @@ def asked_of(kind: type[Filter]) -> Iterator[str]:
 
 def on_page(client: Client, address: str, key: str) -> list[object]:
     seen = client.get(address).context
-    rows = [entry for entry, _ in seen["rows"]] if "rows" in seen else seen["window"].rows
+    rows = [entry for entry, *_ in seen["rows"]] if "rows" in seen else seen["window"].rows
     return sorted(row.number if key == "number" else row.pk for row in rows)
 
 
