@@ -261,6 +261,7 @@ class ControlDraft(models.Model):
         COPY = "copy", "a pair with the query's own answer"
         REWORDING = "rewording", "the query in other words"
         RANK = "rank", "a pair far below the candidates"
+        GIVEN = "given", "in words that somebody gave"
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="control_drafts")
     kind = models.CharField(max_length=8, choices=Control.Kind.choices)

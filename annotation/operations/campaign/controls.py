@@ -61,7 +61,18 @@ def _first_candidate(campaign: Campaign, given: Options) -> ControlCandidate | N
     return matching.select_related("triplet__candidate__query", "triplet__candidate__pair").first()
 
 
+KIND = Argument("kind", "choice", "Kind", choices=tuple(Control.Kind.values))
+GIVEN = (
+    replace(TEXTS[0], help="one of the campaign's"),
+    replace(TEXTS[1], help="the same in other words, or for a negative something else"),
+    replace(TEXTS[2], optional=True, help="empty: the query's own, if the control is positive"),
+)
 DRAFT = Argument("draft", "count", "Draft", "its number", maximum=MOST_NUMBER)
+
+
+def _add_draft(campaign: Campaign, options: Options) -> Result:
+    kind, texts = Control.Kind(options["kind"]), [options[one.name] or "" for one in GIVEN]
+    return {"draft": drafts.add_draft(campaign, kind, *texts).pk}
 
 
 def _confirm_draft(campaign: Campaign, options: Options) -> Result:
@@ -129,6 +140,20 @@ OPERATIONS = (
         confirms=False,
         title="Dismiss",
         button="Dismiss the candidate",
+    ),
+    Operation(
+        "add-draft",
+        "draft a control in words of your own, or a model's, which a person confirms",
+        CHANGE_CONTROLS,
+        tried(
+            _add_draft, "The draft waits for a person. Workers see nothing that nobody confirms."
+        ),
+        _add_draft,
+        (KIND, *GIVEN),
+        calls_crowd=False,
+        confirms=False,
+        title="Draft a control",
+        button="Add the draft",
     ),
     Operation(
         "confirm-draft",

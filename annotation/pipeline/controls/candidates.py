@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Campaign, Control, ControlCandidate, ItemReport, Triplet
+from annotation.models import (
+    Campaign,
+    Control,
+    ControlCandidate,
+    ExpertLabel,
+    ItemReport,
+    Triplet,
+)
 from annotation.pipeline.controls.controls import Texts, add_positive
 from annotation.pipeline.labelling.votes import ROWS, valid_judgments
 from annotation.protocol.labels.control_candidates import (
@@ -47,8 +54,10 @@ def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> 
     for row in _unanimous(campaign).iterator(chunk_size=ROWS):
         looked_at += 1
         progress(1)
-        pk, votes, positive, by_steady, *texts = row
-        agreed = is_beyond_dispute(votes=votes, positive=positive, all_steady=by_steady)
+        pk, votes, positive, by_steady, by_expert, *texts = row
+        agreed = is_beyond_dispute(
+            votes=votes, positive=positive, is_confirmed=by_steady or by_expert
+        )
         if agreed and is_clear(*texts):
             fits.append(_Fit(votes, -sum(map(len, texts)), pk))
     chosen = nlargest(max(0, MOST_OPEN - waiting), fits)
@@ -67,8 +76,11 @@ def control_candidates(campaign: Campaign) -> QuerySet[ControlCandidate]:
 def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime) -> Control:
     """The words may differ from the triplet's; the candidate keeps where they came from."""
     triplet = candidate.triplet
-    if triplet.label != 1 or triplet.votes != triplet.positive_votes:
-        raise UserError(f"Triplet {triplet.pk} has a No vote or no label: dismiss the candidate.")
+    is_denied = triplet.expert_labels.filter(label=0).exists()
+    if triplet.label != 1 or triplet.votes != triplet.positive_votes or is_denied:
+        raise UserError(
+            f"Triplet {triplet.pk} has no label, or somebody says No: dismiss the candidate."
+        )
     _decide(candidate, State.CONFIRMED, by=by, now=now)
     control = add_positive(texts)
     ControlCandidate.objects.filter(pk=candidate.pk).update(control=control)
@@ -89,15 +101,17 @@ def _decide(
 
 
 def _unanimous(campaign: Campaign) -> QuerySet[Triplet, Any]:
-    """Nobody has said No to these, nor reported them: key, votes, whose they are, and texts."""
+    """Nobody has said No to these, no expert either, nor reported them: key, votes, who, texts."""
     reports = ItemReport.objects.filter(item__triplet=OuterRef("pk"))
+    experts = ExpertLabel.objects.filter(triplet=OuterRef("pk"))
     votes = valid_judgments(campaign).filter(triplet=OuterRef("pk"))
     by_steady = ~Exists(votes.exclude(worker__in=_steady_workers(campaign)))
     labelled = campaign.triplets.filter(
         label=1, positive_votes=F("votes"), votes__gte=STEADY_VOTES, control_candidate=None
     )
-    rows = labelled.exclude(Exists(reports)).annotate(by_steady=by_steady).order_by("pk")
-    return rows.values_list("pk", "votes", "positive_votes", "by_steady", *TEXTS)
+    undenied = labelled.exclude(Exists(reports)).exclude(Exists(experts.filter(label=0)))
+    rows = undenied.annotate(by_steady=by_steady, by_expert=Exists(experts)).order_by("pk")
+    return rows.values_list("pk", "votes", "positive_votes", "by_steady", "by_expert", *TEXTS)
 
 
 def _steady_workers(campaign: Campaign) -> list[int]:

@@ -14,7 +14,7 @@ from annotation.protocol.labels.control_drafts import LAST_NEGATIVE, Pair, Ranke
 from annotation.protocol.labels.rewordings import Style
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from core.text.clean import pair_key
+from core.text.clean import pair_key, question_key
 from retrieval.models import Candidate, QaPair, Query
 from retrieval.models.corpus import pairs_of
 from retrieval.query_sets.deeper_ranks import retrieve_deeper
@@ -61,6 +61,31 @@ def draft_controls(
     new = campaign.control_drafts.count() - known
     waiting = campaign.control_drafts.filter(state=State.OPEN).count()
     return DraftCounts(len(retrieved.queries), new, waiting)
+
+
+def add_draft(
+    campaign: Campaign, kind: Control.Kind, query: str, question: str, answer: str
+) -> ControlDraft:
+    """In a person's words, or a model's. Without an answer, a positive has its query's own."""
+    asked = campaign.query_set.queries.filter(question_key=question_key(query)).first()
+    if asked is None:
+        raise UserError(
+            f"Campaign {campaign} has no query {query!r}: a draft needs one of its queries."
+        )
+    if not answer and kind == Control.Kind.POSITIVE:
+        answer = _answer_of(campaign, asked)
+    texts = fit(Texts(asked.text, question, answer))
+    try:
+        with transaction.atomic():
+            return campaign.control_drafts.create(
+                kind=kind,
+                origin=ControlDraft.Origin.GIVEN,
+                query=asked,
+                question=texts.question,
+                answer=texts.answer,
+            )
+    except IntegrityError as error:
+        raise UserError("This question has been drafted for the query already.") from error
 
 
 @transaction.atomic
@@ -133,6 +158,12 @@ def _ranked(
         below = [Pair(texts_of[pk].question, texts_of[pk].answer) for pk in pks]
         answer = own.get(query.question_key) or known[0].answer
         yield query, Ranked(query.text, answer, known, below)
+
+
+def _answer_of(campaign: Campaign, query: Query) -> str:
+    """The query's own, or its nearest candidate's; empty where neither is known."""
+    nearest = query.candidates.order_by("rank").values_list("pair__answer", flat=True)
+    return _own_answers(campaign, [query]).get(query.question_key) or nearest.first() or ""
 
 
 def _own_answers(campaign: Campaign, queries: Sequence[Query]) -> dict[str, str]:

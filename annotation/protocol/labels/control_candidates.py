@@ -2,7 +2,8 @@
 
 A positive control fails workers who say No to it, so nothing is left to taste here:
 
-1. All valid votes say Yes: three at least, or two of workers who are known to be steady.
+1. All valid votes say Yes: three at least, or two of workers who are known to be steady, or two
+   and an expert. No expert says No.
 2. The texts are short, and there is an answer.
 3. Query and question are not the same text, which would tell the control at a glance, yet share
    at least half of the words of the shorter one: plain wording, not a lucky guess.
@@ -16,7 +17,7 @@ import re
 from collections.abc import Collection
 
 VOTES = 3  # that agree are enough, of any workers
-STEADY_VOTES = 2  # are enough of steady workers
+STEADY_VOTES = 2  # are enough of steady workers, or with an expert's Yes
 STEADY_SHARE = 0.9  # of a steady worker's votes are as the label
 STEADY_JUDGED = 20  # labelled triplets, before a worker can be called steady
 LONGEST_QUESTION = 200  # characters
@@ -30,8 +31,9 @@ def is_steady(judged: int, agreed: int) -> bool:
     return judged >= STEADY_JUDGED and agreed >= STEADY_SHARE * judged
 
 
-def is_beyond_dispute(*, votes: int, positive: int, all_steady: bool) -> bool:
-    return positive == votes and votes >= (STEADY_VOTES if all_steady else VOTES)
+def is_beyond_dispute(*, votes: int, positive: int, is_confirmed: bool) -> bool:
+    """`is_confirmed`: by steady workers alone, or by an expert."""
+    return positive == votes and votes >= (STEADY_VOTES if is_confirmed else VOTES)
 
 
 def is_clear(query: str, question: str, answer: str) -> bool:

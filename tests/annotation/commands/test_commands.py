@@ -48,6 +48,7 @@ MORE = {
     "retire-control": ["--control", "1"],
     "confirm-control": ["--triplet", "1", *TEXTS],
     "dismiss-control": ["--triplet", "1"],
+    "add-draft": ["positive", *TEXTS],
     "confirm-draft": ["--draft", "1", *TEXTS[2:]],
     "dismiss-draft": ["--draft", "1"],
 }

@@ -84,6 +84,9 @@ OWN_CONTROL, POOL_CONTROL = {"control": "{own control}"}, {"control": "{pool con
 CANDIDATE, DISMISSED = {"triplet": "{candidate}"}, ("dismiss-control", {"triplet": "{candidate}"})
 PILOT = {"pilot": "answers", "triplets": 4, "seed": 1, "budget": "20"}
 DRAFT, NO_DRAFT = {"draft": "{draft}"}, ("dismiss-draft", {"draft": "{draft}"})
+GIVEN = {
+    "kind": "positive", "query": "How is bread made?", "question": "how does one bake a loaf",
+}  # fmt: skip
 OTHER = {"question": "the age of Ada", "answer": "Ten."}
 CASES = {
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
@@ -108,6 +111,7 @@ CASES = {
     "confirm-control": Case(CANDIDATE | TEXTS, CANDIDATE | TEXTS, impossible_after=(DISMISSED,)),
     "dismiss-control": Case(CANDIDATE, {"triplet": 1_000_000}),
     "pilot": Case(PILOT, PILOT | {"triplets": 26}),  # of 25 candidates
+    "add-draft": Case(GIVEN, GIVEN | {"query": "none of its queries"}),
     "confirm-draft": Case(DRAFT | OTHER, DRAFT | OTHER, impossible_after=(NO_DRAFT,)),
     "dismiss-draft": Case(DRAFT, {"draft": 1_000_000}),
 }
@@ -156,7 +160,8 @@ PERMISSIONS_OF = {
     },
     CHANGE_CONTROLS: {
         "control-candidates", "add-control", "replace-control", "retire-control",
-        "confirm-control", "dismiss-control", "draft-controls", "confirm-draft", "dismiss-draft",
+        "confirm-control", "dismiss-control", "draft-controls", "add-draft", "confirm-draft",
+        "dismiss-draft",
     },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},

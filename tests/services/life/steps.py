@@ -13,6 +13,7 @@ from tests.services.life.released import Texts, labels_in, unpacked
 
 def fill_the_database(owner: Owner, corpus: Corpus) -> None:
     owner.import_pairs(corpus.pairs, "faq")
+    expect(owner.heading("Rejected rows")).to_be_visible()
     owner.sees("the answer is empty")
     owner.sees("the row has 1 columns, the header 3")
     owner.look("imported")

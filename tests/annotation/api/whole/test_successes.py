@@ -59,6 +59,10 @@ def elsewhere(world: World) -> Sent:
     return {"query": found.query.text, "question": found.pair.question, "label": 1}
 
 
+def a_query(world: World) -> str:
+    return world.campaign.query_set.queries.earliest("pk").text
+
+
 def unresolved(world: World) -> int:
     triplet = Pile(world.campaign, What.UNRESOLVED, expert="root", worker_id=None).next([])
     assert triplet
@@ -74,6 +78,7 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_retire_control": lambda world: {"control": world.ids["campaign controls"]},
     "campaign_confirm_control": lambda world: {"triplet": world.ids["control-candidates"]},
     "campaign_dismiss_control": lambda world: {"triplet": world.ids["control-candidates"]},
+    "campaign_add_draft": lambda world: {"query": a_query(world)},
     "campaign_confirm_draft": lambda world: {"draft": world.ids["drafts"]},
     "campaign_dismiss_draft": lambda world: {"draft": world.ids["drafts"]},
     "campaign_approve": lambda world: {"assignment": world.rejected.crowd_id},

@@ -63,6 +63,26 @@ def test_two_votes_are_enough_of_steady_workers(
     assert proposed(campaign) == {(name, rank) for name in ("moon", "tea") for rank in (1, 2)}
 
 
+def say(campaign: Campaign, name: str, rank: int, label: int) -> None:
+    triplet = campaign.triplets.get(candidate__query__key=name, candidate__rank=rank)
+    triplet.expert_labels.create(expert=f"dan {label}", label=label, source="import")
+
+
+def test_two_votes_are_enough_where_an_expert_says_yes(campaign: Campaign) -> None:
+    say(campaign, "tea", 2, 1)
+    find_candidates(campaign)
+    assert proposed(campaign) == {("moon", 1), ("tea", 1), ("tea", 2)}
+
+
+def test_what_an_expert_denies_is_no_candidate(campaign: Campaign) -> None:
+    """Whatever another expert says."""
+    say(campaign, "moon", 1, 0)
+    say(campaign, "tea", 1, 1)
+    say(campaign, "tea", 1, 0)
+    find_candidates(campaign)
+    assert proposed(campaign) == set()
+
+
 def test_votes_that_do_not_count_propose_nothing(campaign: Campaign) -> None:
     Judgment.objects.filter(worker__worker_id="third").delete()
     write_labels(campaign)
@@ -129,8 +149,16 @@ def test_what_is_disputed_since_cannot_be_confirmed(campaign: Campaign) -> None:
     first = ControlCandidate.objects.all()[0]
     Triplet.objects.filter(pk=first.triplet_id).update(votes=4)
     first = ControlCandidate.objects.get(pk=first.pk)
-    with pytest.raises(UserError, match="has a No vote or no label"):
+    with pytest.raises(UserError, match="has no label, or somebody says No"):
         confirm(first, NEW, by="dan", now=timezone.now())
+
+
+def test_what_an_expert_denies_since_cannot_be_confirmed(campaign: Campaign) -> None:
+    find_candidates(campaign)
+    say(campaign, "tea", 1, 0)
+    denied = ControlCandidate.objects.get(triplet__candidate__query__key="tea")
+    with pytest.raises(UserError, match="somebody says No"):
+        confirm(denied, NEW, by="dan", now=timezone.now())
 
 
 def test_it_is_a_job_that_says_what_it_found(campaign: Campaign) -> None:

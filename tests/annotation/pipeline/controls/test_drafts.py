@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Campaign, Control, ControlDraft
 from annotation.pipeline.controls.controls import Texts, replace, retire
-from annotation.pipeline.controls.drafts import confirm, dismiss, draft_controls
+from annotation.pipeline.controls.drafts import add_draft, confirm, dismiss, draft_controls
 from annotation.pipeline.publishing.pack import pack_hits
 from core.errors import UserError
 from retrieval.indexing.build import build_index
@@ -48,6 +48,36 @@ def test_drafts_are_of_the_campaign_s_own_queries_and_corpus(campaign: Campaign)
     topics = {pair: pair[1].split(":")[0] for pair in PAIRS}
     for one in negatives:
         assert topics[one.question, one.answer] != f"About {one.query.key}"
+
+
+def test_a_draft_in_own_words_waits_like_any(campaign: Campaign) -> None:
+    """As it is given, or with the answer that is the query's own."""
+    own = add_draft(campaign, Control.Kind.POSITIVE, "how is bread made", "how to bake a loaf", "")
+    assert (own.query.text, own.answer) == (QUERIES["bread"], "About bread: answer 0.")
+    given = add_draft(
+        campaign, Control.Kind.NEGATIVE, QUERIES["bread"], "who eats bread?", " All. "
+    )
+    assert (given.question, given.answer, given.state) == ("who eats bread?", "All.", "open")
+    control = confirm(given, given.question, given.answer, by="dan", now=NOW)
+    assert (control.kind, control.drafted, control.campaign) == ("negative", True, campaign)
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "question", "why"),
+    [
+        ("positive", "what is nobody asking", "anything", "has no query 'what is nobody asking'"),
+        ("positive", QUERIES["bread"], "how is bread made", "the same text"),
+        ("negative", QUERIES["bread"], "who eats bread?", "the answer is empty"),
+        ("positive", QUERIES["bread"], "a known one", "drafted for the query already"),
+    ],
+)
+def test_a_draft_that_is_none_is_refused(
+    campaign: Campaign, kind: str, query: str, question: str, why: str
+) -> None:
+    add_draft(campaign, Control.Kind.POSITIVE, QUERIES["bread"], "a known one", "")
+    with pytest.raises(UserError, match=why):
+        add_draft(campaign, Control.Kind(kind), query, question, "")
+    assert campaign.control_drafts.count() == 1
 
 
 def test_the_answer_of_a_pair_that_is_withdrawn_is_in_no_draft(campaign: Campaign) -> None:

@@ -20,7 +20,7 @@ def open_assignments(model: Model) -> None:
             hit.reserved, hit.tie_reserve = hit.reserved - hit.tie_reserve, 0
     left_over, to_repack = _extend(model, labels, still_open)
     if to_repack:
-        left_over += _repack(model, to_repack)
+        left_over += _repack(model, to_repack, still_open)
     if model.state == "capped":
         model.ask_for_affordable()
     model.set_capped(left_over > 0 or bool(model.wanted()))
@@ -67,12 +67,14 @@ def _grow(model: Model, hit: Hit, extra: int) -> bool:
     return True
 
 
-def _repack(model: Model, triplets: Iterable[int]) -> int:
+def _repack(model: Model, triplets: Iterable[int], still_open: set[int]) -> int:
     """Groups that the budget leaves waiting."""
     # One whose publication was never answered may be known, and its work reviewed.
     unmet = (one.hit for one in model.outbox if one.kind == "create")
     coming = any(hit and not hit.known for hit in unmet)
-    coming = coming or any(hit.known and model.outstanding(hit) for hit in model.hits)
+    # What is left of a HIT whose triplets are all decided may never be taken.
+    undecided = [hit for hit in model.hits if not still_open.isdisjoint(hit.triplets)]
+    coming = coming or any(hit.known and model.outstanding(hit) for hit in undecided)
     wanting = [_open_triplet(model, triplet) for triplet in triplets]
     groups = regroup(wanting, model.policy, flush=not coming).groups
     affordable = groups[: model.available // model.price]

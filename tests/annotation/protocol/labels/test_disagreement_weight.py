@@ -90,7 +90,7 @@ def test_a_rate_is_a_share_with_its_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "positive", "all_steady", "expected"),
+    ("votes", "positive", "is_confirmed", "expected"),
     [
         (3, 3, False, True),
         (5, 5, False, True),
@@ -103,9 +103,10 @@ def test_a_rate_is_a_share_with_its_interval() -> None:
     ],
 )
 def test_only_what_all_said_yes_to_is_beyond_dispute(
-    votes: int, positive: int, all_steady: bool, expected: bool
+    votes: int, positive: int, is_confirmed: bool, expected: bool
 ) -> None:
-    assert is_beyond_dispute(votes=votes, positive=positive, all_steady=all_steady) is expected
+    agreed = is_beyond_dispute(votes=votes, positive=positive, is_confirmed=is_confirmed)
+    assert agreed is expected
 
 
 @pytest.mark.parametrize(

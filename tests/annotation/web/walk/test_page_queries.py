@@ -41,7 +41,7 @@ def of_the_world(world: World) -> Iterator[str]:
         "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
         "username": "bob", "role": "viewer", "control": ids["campaign controls"],
         "triplet": ids["control-candidates"], "draft": ids["drafts"],
-        "query": "one", "question": "two", "answer": "three",
+        "kind": "positive", "query": "one", "question": "two", "answer": "three",
         "pilot": "new", "triplets": 4, "seed": 1, "budget": "5",
     }  # fmt: skip
     yield from (
