@@ -161,7 +161,6 @@ WORDS = tuple(
         "average | typical",
         "term life insurance | term insurance | term life",
         "whole life insurance | whole life",
-        "long term care insurance | ltc insurance",
         "life insurance | life insurance coverage | life insurance policy | life coverage",
         "health insurance | medical insurance | health insurance coverage | health coverage",
         "renters insurance | renter's insurance",
@@ -207,6 +206,7 @@ _PLACE = re.compile(
     rf"((?:in|on|at|for|from|under|during|after) {_PHRASE})([?.!\s]*)",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(rf"\s(?:{'|'.join(CONDITION_WORDS)}|that|which|who)\s", re.IGNORECASE)
 _HAS = re.compile(
     r"((?:what|which) (?:is|are)) (?:the )?"
     r"(?!(?:ways?|kinds?|types?|sorts?|number|amount|some|all|rest|one|name|names)\b)(\w+) "
@@ -351,7 +351,8 @@ def _condition_first(question: str, style: Style) -> Iterator[str]:
 
 
 def _place_first(question: str, style: Style) -> Iterator[str]:
-    if match := _PLACE.fullmatch(question):
+    match = _PLACE.fullmatch(question)
+    if match and not _CLAUSE.search(match[1]):  # the place would be that of the whole
         main, place, end = match.groups()
         begin = main if re.match(r"I\b", main) else main[:1].lower() + main[1:]
         yield f"{place.strip()}, {begin}{end}"

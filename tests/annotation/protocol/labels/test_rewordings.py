@@ -55,6 +55,11 @@ def test_what_the_corpus_does_not_say_is_not_said() -> None:
     assert not any(text.startswith(("How to", "How do you")) for text in found)
 
 
+def test_the_place_of_a_clause_stays_with_it() -> None:
+    found = rewordings("Is a loan paid if you are let go from your job?", ANY_STYLE)
+    assert not any(text.startswith("From your job") for text in found)
+
+
 @pytest.mark.parametrize("statement", ["The app is slow.", "Some cards are red."])
 def test_a_statement_is_not_made_a_question(statement: str) -> None:
     assert not any(text.startswith(("What", "Which")) for text in rewordings(statement, ANY_STYLE))
