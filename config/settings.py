@@ -466,7 +466,8 @@ WEBHOOKS_PRIVATE = flag("QUORUM_WEBHOOKS_PRIVATE")
 # Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
 CELERY_BROKER_URL = text("QUORUM_BROKER_URL")
 CELERY_TASK_TIME_LIMIT = 3600
-if CELERY_BROKER_URL == "filesystem://":
+_has_folders_as_broker = CELERY_BROKER_URL == "filesystem://"
+if _has_folders_as_broker:
     _QUEUE = DATA_DIR / "queue"
     with _writing_data():
         for _folder in ("messages", "processed", "control"):
@@ -567,5 +568,7 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["stderr"], "level": _log_level()},
+    # Of the broker in folders it says at every start that no host was named.
+    "loggers": {"kombu.connection": {"level": "ERROR"}} if _has_folders_as_broker else {},
 }
 logging.captureWarnings(True)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.access.audit_log import by_command, record
+from annotation.crowd.accounts import campaigns_with_accounts
 from annotation.crowd.emulator.__main__ import HIGHEST_BALANCE, HIGHEST_PORT, announce
 from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.http.faults import Faults
@@ -22,6 +23,7 @@ from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import read_gold
 from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.crowd.simulated.workers import Simulation
+from annotation.models import Campaign
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import REFUSED, Error, Noun, Result, progress
 from core.errors import UserError
@@ -116,6 +118,7 @@ def simulate(
         workers=workers, accuracy=accuracy, spammers=spammers, seed=seed, faults=faults
     )
     known = read_gold([SHIPPED, *(gold or [])])
+    _refuse_teams()
     with WorkerSite(url) as site:
         simulation = Simulation(profiles, known, site)
         with progress(assignments, "Judging", " assignments") as bar:
@@ -189,6 +192,17 @@ def emulate(
 
 def _announce_json(url: str) -> None:
     print(json.dumps({"url": url}), flush=True)
+
+
+def _refuse_teams() -> None:
+    """Where there is nothing for simulated workers to find."""
+    teams = campaigns_with_accounts()
+    published = Campaign.objects.exclude(endpoint="")
+    if published.exists() and not published.exclude(pk__in=teams.values("pk")).exists():
+        raise UserError(
+            "All published campaigns are your own team's, and simulated workers judge on the MTurk "
+            "emulator alone: `quorum campaign dry-run NAME` plays a team's campaign."
+        )
 
 
 def _refuse_amazon(url: str) -> None:

@@ -98,6 +98,8 @@ def _lists(paper: Campaign, words: Mapping[str, str]) -> Iterator[Page]:
             {"votes": 99},
             {"from_rank": 29},
             {"status": "unresolved", "from_rank": 30, "to_rank": 30},
+            {"status": "unresolved", "sort": "question"},
+            {"sort": "question"},
             {"q": far},
         ],
         "hits": [
@@ -105,6 +107,7 @@ def _lists(paper: Campaign, words: Mapping[str, str]) -> Iterator[Page]:
             {"from": last // 2},
             *({"state": state} for state in ("planned", "open", "full", "expired", "faulty")),
             {"round": "repack"},
+            {"sort": "-submitted"},
             {"q": last},
             {"q": NOTHING},
         ],
@@ -116,6 +119,7 @@ def _lists(paper: Campaign, words: Mapping[str, str]) -> Iterator[Page]:
             {"worker": busiest(paper)},
             {"worker": NOTHING},
             {"hit": last // 2},
+            {"sort": "-worker"},
             {"q": NOTHING},
         ],
     }

@@ -56,13 +56,15 @@ def of_the_release(sources: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {"license": "other", "license_name": "of-the-sources", "license_details": words}
 
 
-def bibtex(campaign: str, number: int) -> str:
-    """No year: a release holds no clock time. A citation adds the manifest's sha256."""
+def bibtex(campaign: str, number: int, **known: object) -> str:
+    """`known`: what a release's own files cannot say, as they hold no clock time: year, url."""
     name = campaign.replace("_", r"\_")
-    return (
-        f"@misc{{{campaign}-{number},\n"
-        f"  title   = {{{{{name}: a question-ranking dataset}}}},\n"
-        f"  version = {{release {number}}},\n"
-        "  note    = {Built with Quorum}\n"
-        "}"
-    )
+    fields = {
+        "author": f"{{The {name} authors}}",
+        "title": f"{{{name}: a question-ranking dataset}}",
+        **known,
+        "version": f"release {number}",
+        "note": "Built with Quorum",
+    }
+    lines = (f"  {field:7} = {{{value}}}" for field, value in fields.items() if value)
+    return f"@misc{{{campaign}-{number},\n" + ",\n".join(lines) + "\n}"

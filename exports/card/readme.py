@@ -33,6 +33,7 @@ from exports.layout.files import (
     RELEASE,
     STATS,
 )
+from exports.layout.manifest import checksums_code
 
 TEMPLATE = "template.md"
 PLOTS = "plots/"  # shown, not listed
@@ -80,6 +81,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "folder_name": name,
         "groups": groups(path for path in _paths(folder) if not path.startswith(PLOTS)),
         "snippets": snippets(name),
+        "checksums": checksums_code(name),
         "citation": bibtex(release["campaign"], release["number"]),
     }
 

@@ -100,3 +100,15 @@ def quorum_version() -> str:
     if PROJECT.is_file():
         return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
     return metadata.version("quorum")
+
+
+def checksums_code(folder_name: str) -> str:
+    """Compares a release with its manifest by Python alone, where no Quorum is installed."""
+    return (
+        "import hashlib, json, pathlib\n\n"
+        f'folder = pathlib.Path("{folder_name}")\n'
+        'listed = json.loads((folder / "manifest.json").read_bytes())["files"]\n'
+        "for name, entry in listed.items():\n"
+        "    found = hashlib.sha256((folder / name).read_bytes()).hexdigest()\n"
+        '    assert found == entry["sha256"], name\n'
+    )

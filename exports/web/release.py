@@ -16,6 +16,7 @@ from annotation.protocol.estimates.split_sizes import too_small_to_measure
 from annotation.web.base.layout import page
 from exports.card.licences import bibtex
 from exports.formats.lazy import snippets
+from exports.layout.manifest import checksums_code
 from exports.models import Release
 from exports.web.access import campaign_releases_page
 from exports.web.offers import Offer, archive_of, formats_of, offers_of, plots_of
@@ -57,12 +58,25 @@ def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpR
         "snippets": loading,
         "provenance": provenance_of(release),
         "changes": changes_in_words(release.changes),
-        "citation": bibtex(campaign.name, number),
+        "citation": bibtex(
+            campaign.name,
+            number,
+            year=release.created_at.year,
+            url=_address(request),
+            sha256=release.manifest_sha256,
+        ),
         "verify": f"python -m exports.verify {folder}",
+        "checksums": checksums_code(folder),
         "expires": timezone.now() + timedelta(seconds=settings.LINK_SECONDS),
     }
     title = f"Release {number}"
     return page(request, "exports/release.html", content, title=title, campaign=campaign)
+
+
+def _address(request: HttpRequest) -> str:
+    """Nothing where nobody else can open it."""
+    public = settings.PUBLIC_URL
+    return public + request.path if public.startswith("https://") else ""
 
 
 def _beside(release: Release) -> dict[str, int | None]:

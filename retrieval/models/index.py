@@ -69,7 +69,7 @@ class IndexVersion(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.form} {self.known_as}, {self.pairs:,} pairs"
+        return f"{self.known_as} ({self.get_form_display()}), {self.pairs:,} pairs"
 
     @property
     def known_as(self) -> str:

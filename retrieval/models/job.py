@@ -6,6 +6,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+# Of a result's names, those that say little to people.
+IN_WORDS = {"already": "Done before", "hits": "HITs"}
+
 
 class Job(models.Model):
     """A long job that a page or a program has asked for; `retrieval.jobs.queue` runs it."""
@@ -73,11 +76,11 @@ class Job(models.Model):
 
     @property
     def figures(self) -> list[tuple[str, str]]:
-        """What came of it, for people: its plain values, by name."""
+        """What came of it, for people: its plain values, and flags that are up."""
         return [
-            (name.replace("_", " ").capitalize(), _render(value))
+            (IN_WORDS.get(name, name.replace("_", " ").capitalize()), _render(value))
             for name, value in (self.result or {}).items()
-            if value is not None and not isinstance(value, dict | list)
+            if value is not None and value is not False and not isinstance(value, dict | list)
         ]
 
     @property
@@ -91,8 +94,8 @@ class Job(models.Model):
 
 
 def _render(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if value is True:
+        return "Yes"
     if isinstance(value, float):
         return f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

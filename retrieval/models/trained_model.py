@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from retrieval.ranking.input_forms import RETRIEVER_FORMS, SELECTOR_FORMS
+from retrieval.ranking.input_forms import IN_WORDS, RETRIEVER_FORMS, SELECTOR_FORMS
 
 
 class TrainedModel(models.Model):
@@ -48,6 +48,11 @@ class TrainedModel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def reads(self) -> str:
+        """What it reads of a candidate beside the query, for people."""
+        return IN_WORDS[self.form]
 
     @property
     def path(self) -> Path:

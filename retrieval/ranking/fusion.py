@@ -15,6 +15,7 @@ CONSTANT = 60
 DECIMALS = 12
 DENSE, BM25 = "dense", "bm25"
 RETRIEVERS = (DENSE, BM25)
+IN_WORDS = {DENSE: "meaning", BM25: "words (BM25)"}  # "found by ..."
 # What a query set has whose record names none.
 ALONE = (DENSE,)
 

@@ -9,6 +9,12 @@ from __future__ import annotations
 
 RETRIEVER_FORMS = ("QQ", "QQA")
 SELECTOR_FORMS = ("QQ", "QA", "QQA", "QAQ")
+IN_WORDS = {
+    "QQ": "the question",
+    "QA": "the answer",
+    "QQA": "the question and its answer",
+    "QAQ": "the answer and its question",
+}
 FORMS = {"retriever": RETRIEVER_FORMS, "selector": SELECTOR_FORMS}  # of each kind of model
 
 

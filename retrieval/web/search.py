@@ -37,7 +37,7 @@ class SearchForm(forms.Form):
         label="By",
         choices=[
             ("both", "words and meaning"),
-            ("meaning", "meaning (dense)"),
+            ("meaning", "meaning"),
             ("words", "words (BM25)"),
             (BY_ID, "id: of the database, of the source, or the key"),
         ],

@@ -9,7 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
+from pytest_django import Settings
 
+from config.gunicorn import banner
 from demo import processes, programs
 from demo.processes import ROOT, StackError
 from demo.programs import check_entry, find
@@ -222,3 +225,14 @@ def test_a_site_that_people_stop_ends_without_an_error(seen: str) -> None:
         site.send_signal(signal.SIGINT)
         assert site.communicate(timeout=50)[1] == ""
     assert site.returncode == 0
+
+
+@pytest.mark.django_db
+def test_the_banner_ends_with_the_address_and_how_to_get_an_account(settings: Settings) -> None:
+    settings.PUBLIC_URL = "http://127.0.0.1:8123"
+    address, account = banner()
+    assert address == "Open http://127.0.0.1:8123"
+    assert account.startswith("No account yet? Run: QUORUM_DATA=")
+    assert account.endswith("manage.py createsuperuser")
+    User.objects.create_user("ada")
+    assert banner() == [address]

@@ -10,6 +10,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from retrieval.models import Job
+from retrieval.ranking.fusion import IN_WORDS
 
 KINDS = ("retrieve", "pack", "publish")
 FIRST_BATCH = 20  # enough for a look, cheap enough to lose
@@ -118,7 +119,7 @@ class Milestones:
 
     @property
     def retrievers(self) -> str:
-        return " and ".join(self.campaign.query_set.retrievers)
+        return " and ".join(IN_WORDS.get(one, one) for one in self.campaign.query_set.retrievers)
 
 
 def milestones_of(campaign: Campaign) -> Milestones:

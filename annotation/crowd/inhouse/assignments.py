@@ -5,12 +5,12 @@ than there are; the database's constraints see to it that nobody has two of one 
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, Sum
+from django.db.models import Count, F, Q, Sum
 
 from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.leases import lapse, open_again, sweep
@@ -262,28 +262,35 @@ def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:
     return deadline
 
 
-def open_queues(member: Member, *, now: datetime) -> list[OpenQueue]:
-    """What the member could take, the oldest queue first."""
+def queues_of(member: Member, *, now: datetime) -> list[Queue]:
+    """Those open to the member, the oldest first."""
     sweep(now)
     queues = Queue.objects.in_bulk(list(queue.open_queues(member)))
+    return [queues[pk] for pk in sorted(queues)]
+
+
+def open_queues(
+    member: Member, queues: Iterable[Queue] | None = None, *, now: datetime
+) -> list[OpenQueue]:
+    """What the member could take; of these queues, where the caller has them."""
     lines = [
         OpenQueue(
             hit_type=line.queue_id,
             title=line.title,
             description=line.description,
             reward_cents=line.reward_cents,
-            count=queue.count(member, pk, now, most=MOST_COUNTED),
+            count=queue.count(member, line.pk, now, most=MOST_COUNTED),
         )
-        for pk, line in sorted(queues.items())
+        for line in (queues_of(member, now=now) if queues is None else queues)
     ]
     return [line for line in lines if line.count]
 
 
-def queues_with_work(member: Member, *, now: datetime) -> list[Queue]:
-    """Those open to the member in which HITs wait for somebody, not always for the member."""
+def queues_with_work(queues: Iterable[Queue], *, now: datetime) -> list[Queue]:
+    """In which HITs wait for somebody."""
     waiting = PostedHit.objects.filter(is_open=True, open_assignments__gt=0, expires_at__gt=now)
-    queues = Queue.objects.filter(pk__in=list(queue.open_queues(member)))
-    return list(queues.filter(Exists(waiting.filter(queue=OuterRef("pk")))).order_by("pk"))
+    with_work = set(waiting.filter(queue__in=queues).values_list("queue_id", flat=True))
+    return [one for one in queues if one.pk in with_work]
 
 
 def in_hand(member: Member, *, now: datetime) -> list[Assignment]:

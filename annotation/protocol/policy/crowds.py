@@ -42,7 +42,8 @@ def _part(cents: int, percent: int) -> int:
     return max(1, (cents * percent + 50) // 100)
 
 
-_HIT = re.compile(r"(^|[.:?!] )?\bHIT(s?)\b")
+# Names of campaigns may have a hyphen.
+_HIT = re.compile(r"(^|[.:?!] )?(?<![\w-])HIT(s?)(?![\w-])")
 
 
 def _like(match: re.Match[str], word: str) -> str:

@@ -30,6 +30,10 @@ def _in_words(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{key.replace('_', ' ')} {_in_words(each)}" for key, each in value.items()
+        )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

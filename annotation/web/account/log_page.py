@@ -80,8 +80,8 @@ def _page(
     context = {
         "filters": filters,
         "is_filtered": bool(chosen),
-        "verbs": sorted({*OPERATIONS, *DATABASE_OPERATIONS, *OTHER_VERBS}),
-        "rows": [(entry, details_in_words(entry.details)) for entry in shown],
+        "verbs": sorted(map(_in_words, {*OPERATIONS, *DATABASE_OPERATIONS, *OTHER_VERBS})),
+        "rows": [(one, _in_words(one.verb), details_in_words(one.details)) for one in shown],
         "total": total,
         "steps": steps,
         "next": last and steps.next(last),
@@ -105,6 +105,10 @@ def _key(text: str) -> tuple[datetime, int] | None:
         return at.astimezone(UTC), int(pk)
     except OverflowError:  # the first or last day that there is, in another zone
         return None
+
+
+def _in_words(verb: str) -> str:
+    return verb.replace("-", " ")
 
 
 def _details(entry: AuditEntry) -> str:

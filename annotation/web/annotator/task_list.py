@@ -25,6 +25,7 @@ from annotation.crowd.inhouse.models import (
     HitType,
     Member,
     Notice,
+    Queue,
 )
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
@@ -105,11 +106,12 @@ def work(request: MemberRequest) -> HttpResponse:
     reasons = _reasons(member)
     in_hand = _in_hand(member, owners, closed=closed, now=now)
     counts = _counts(member, since=now - timedelta(days=1))
-    lines = _lines(member, owners, counts, closed=closed, now=now)
+    queues = assignments.queues_of(member, now=now)
+    lines = _lines(member, queues, owners, counts, closed=closed, now=now)
     content = {
         "in_hand": in_hand,
         "queues": lines,
-        "for_others": [] if in_hand or lines else _for_others(member, owners, closed, now),
+        "for_others": [] if in_hand or lines else _for_others(queues, owners, closed, now),
         "qualification_tests": _qualification_tests(member, opened),
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
@@ -157,6 +159,7 @@ def _in_hand(
 
 def _lines(
     member: Member,
+    queues: Sequence[Queue],
     owners: Mapping[str, Campaign],
     counts: Mapping[str, Counts],
     *,
@@ -165,7 +168,7 @@ def _lines(
 ) -> list[Line]:
     """What the crowd offers, but for campaigns that the member is excluded from."""
     lines = []
-    for offered in assignments.open_queues(member, now=now):
+    for offered in assignments.open_queues(member, queues, now=now):
         campaign = owners.get(offered.hit_type)
         if campaign is not None and campaign.pk in closed:
             continue  # the crowd learns of an exclusion a moment later
@@ -198,11 +201,14 @@ def _counts(member: Member, *, since: datetime) -> dict[str, Counts]:
 
 
 def _for_others(
-    member: Member, owners: Mapping[str, Campaign], closed: Collection[int], now: datetime
+    queues: Sequence[Queue],
+    owners: Mapping[str, Campaign],
+    closed: Collection[int],
+    now: datetime,
 ) -> list[str]:
     """Titles of what the member has judged all of that they may, while other people are needed."""
     titles = []
-    for queue in assignments.queues_with_work(member, now=now):
+    for queue in assignments.queues_with_work(queues, now=now):
         campaign = owners.get(queue.queue_id)
         if campaign is None or campaign.pk not in closed:
             titles.append(queue.title)

@@ -69,6 +69,11 @@ def _by_actor(name: str) -> Q:
     return Q(user=known) if known else Q(actor=name, user=None)
 
 
+def _by_verb(words: str) -> Q:
+    """As the log's page shows it, or as it is stored."""
+    return Q(verb__in={words, words.replace(" ", "-")})
+
+
 class HitFilter(Filter):
     """For rows `with_state`."""
 
@@ -86,7 +91,7 @@ class LabelFilter(Filter):
 class TripletFilter(LabelFilter):
     status = Choice(Triplet.Status.choices, by="status")
     label = Choice(
-        [("1", "Yes"), ("0", "No"), ("none", "None")],
+        [("1", "Yes"), ("0", "No"), ("none", "No label")],
         by=lambda it: Q(label={"1": 1, "0": 0}.get(it)),
     )
     votes = Number(min_value=0, max_value=99, by="votes")
@@ -115,7 +120,9 @@ class AssignmentFilter(Filter):
 
 
 class LogFilter(Filter):
-    verb = Text(label="Action", max_length=40, widget=forms.TextInput({"list": "verbs"}), by="verb")
+    verb = Text(
+        label="Action", max_length=40, widget=forms.TextInput({"list": "verbs"}), by=_by_verb
+    )
     actor = Text(label="By", max_length=150, by=_by_actor)
     via = Choice(AuditEntry.Via.choices, label="Way", by="via")
     since = Day(label="From", by=lambda day: Q(at__gte=datetime.combine(day, time.min, UTC)))

@@ -32,6 +32,14 @@ SIGNED_OUT = (
     "You are signed out. Sign in again in another tab, then continue here."
     " Your answers are kept in this browser."
 )
+NO_MEMBER = (
+    "Your account is not a member of the team of annotators: ask the people who run it for an "
+    "invitation link."
+)
+RUNS_CAMPAIGNS = (
+    "Your account is not a member of the team of annotators. The milestones of a campaign preview "
+    "its tasks. To judge some yourself, open an invitation link of the team."
+)
 STALE = (
     "Nothing was saved, because the page was opened before you last signed in, or on another"
     " site. Go back, reload the page, and send it again."
@@ -139,10 +147,7 @@ def member_page(view: View) -> View:
             return to_sign_in(request)
         member = member_of(request.user)
         if member is None:
-            sentence = (
-                "Your account is not a member of the team of annotators: ask the people who run it"
-                " for an invitation link."
-            )
+            sentence = RUNS_CAMPAIGNS if may_enter(request.user) else NO_MEMBER
             return refuse(request, 403, "For members", sentence)
         if not member.active:
             sentence = (

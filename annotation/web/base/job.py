@@ -29,6 +29,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "job": one,
         "campaign_of": campaign,
+        "crowd": campaign.policy.crowd_traits if campaign else None,
         "of_the_database": one.kind in DATABASE_HANDLERS and may_view_corpus(request.user),
     }
     return page(request, "annotation/base/job.html", context, title=one.title)

@@ -21,7 +21,7 @@ from annotation.access.roles import (
 )
 from annotation.analytics.campaign.completion import state_of
 from annotation.models import Campaign
-from annotation.web.base.crowd_text import say_form
+from annotation.web.base.crowd_text import said_of, say_form
 from core.frame import framed
 
 NAMES = {
@@ -102,7 +102,7 @@ def page(
 ) -> HttpResponse:
     """A page within the dashboard's frame; `campaign` brings its row of tabs."""
     if campaign:
-        title = campaign.policy.crowd_traits.said(title)
+        title = said_of(campaign, title)
         if form := context.get("form"):
             say_form(form, campaign.policy.crowd_traits)
     whole = {

@@ -1,8 +1,8 @@
 """A campaign's long list: filters above it, its total, pages, and all of it as a file."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from annotation.analytics.campaign import snapshots
 from annotation.models import Campaign
+from annotation.web.base.columns import Column, Heading, heading, order_of, ordering
 from annotation.web.base.filters import Filter
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import Place, Steps, Window, key_of
@@ -18,7 +19,8 @@ from core.files.csv_safety import harmless
 F = TypeVar("F", bound=Filter)
 Find = Callable[[Campaign, F, Place], Window]  # the rows that the filter leaves, from a place on
 Cells = Mapping[str, Callable[[Any], object]]  # of a row, by the column's name
-DOWN = "-"  # ?sort=, from the end
+MONEY = "money"  # the column of what is paid, where anything is
+LINES_AT_ONCE = 1000  # of a file
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Listed(Generic[F]):
     what: str  # its rows are, within a sentence
     search: type[F]
     find: Find[F]
+    columns: Sequence[Column]
+    key: str  # the column whose order an index knows: the usual one
     figure: str  # of a snapshot: how many there are, about
     cells: Cells  # of a row of the file
 
@@ -38,13 +42,15 @@ def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> Ht
     asked = {key: value for key, value in request.GET.items() if key in form.fields and value}
     context: dict[str, Any] = {"form": form, "filtered": bool(asked), "what": listed.what}
     valid = form.is_valid()
-    down = request.GET.get("sort") == DOWN
+    order = order_of(request.GET.get("sort", ""), listed.columns, listed.key)
+    at = _place(listed, order)
     if valid and request.GET.get("as") == "csv":
-        return csv_file(f"{campaign}-{name}", listed.cells, every_row(listed, campaign, form, down))
+        return csv_file(f"{campaign}-{name}", listed.cells, every_row(listed, campaign, form, at))
     if valid:
-        at = Place(key_of(request.GET.get("from", "")), down)
+        at = replace(at, start=key_of(request.GET.get("from", "")))
         context |= _window_context(request, listed.find(campaign, form, at))
-        context["down"] = down
+        context["order"] = "" if order == listed.key else order
+        context["headings"] = _headings(listed, campaign, order, context["window"].sortable)
         if context["window"].total is None and not asked:
             newest = snapshots.newest(campaign)
             context["about"] = newest and newest.figures.get(listed.figure)
@@ -58,11 +64,36 @@ def _window_context(request: HttpRequest, page: Window) -> dict[str, Any]:
     return {"window": page, "steps": steps, "next": page.more and steps.next(page.more)}
 
 
-def every_row(listed: Listed[F], campaign: Campaign, form: F, down: bool) -> Iterator[Any]:
+def _place(listed: Listed[F], order: str) -> Place:
+    if order.removeprefix("-") == listed.key:
+        return Place(down=order.startswith("-"))
+    return Place(order=ordering(order, listed.columns, ties="pk"))
+
+
+def _headings(listed: Listed[F], campaign: Campaign, order: str, sortable: bool) -> list[Heading]:
+    """A list that is long, or was asked for one thing, is in the order of its key alone."""
+    said = campaign.policy.crowd_traits.said
+    shown = order if sortable or order.removeprefix("-") == listed.key else listed.key
+    return [
+        heading(
+            replace(
+                column,
+                heading=said(column.heading),
+                field=column.field if sortable or column.name == listed.key else "",
+            ),
+            shown,
+        )
+        for column in listed.columns
+        if column.name != MONEY or campaign.policy.reward_cents
+    ]
+
+
+def every_row(listed: Listed[F], campaign: Campaign, form: F, at: Place) -> Iterator[Any]:
     """Page by page: the pages are fast wherever the list is."""
     start: int | None = 0
     while start is not None:
-        page = listed.find(campaign, form, Place(start, down))
+        place = replace(at, start=start, size=LINES_AT_ONCE, counts=False)
+        page = listed.find(campaign, form, place)
         yield from page.rows
         start = page.more
 

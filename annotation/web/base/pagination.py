@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import OrderBy
 from django.http import QueryDict
 
 PAGE_SIZE = 50
@@ -26,14 +27,22 @@ class Window:
     searched: int = 0  # keys it was looked for in, where the search ended before the list did
     note: str = ""  # what else was left out
     total: int | None = None  # of all pages; None: too many to count
+    sortable: bool = False  # by any column: it is short enough
 
 
 @dataclass(frozen=True)
 class Place:
     """In a list: where a page begins, and whether the list runs from its end."""
 
-    start: int = 0
+    start: int = 0  # a key, or how many rows come before it in an order that is no key's
     down: bool = False
+    order: Sequence[OrderBy] = ()  # where it is not the key's; a long list is never sorted so
+    size: int = 0  # rows of a page; 0: PAGE_SIZE
+    counts: bool = True  # whether the page says how many rows there are
+
+    @property
+    def most(self) -> int:
+        return self.size or PAGE_SIZE
 
 
 @dataclass(frozen=True)
@@ -85,9 +94,20 @@ def window(
     rows: QuerySet[Any], *, at: Place, key: str = "pk", where: Where | None = None, reach: int
 ) -> Window:
     """The next rows by key. `where` is what no index helps with: it looks through `reach` keys."""
-    total = None if callable(where) else counted(rows, where)
-    page = _window(rows, at, key, where, reach)
-    return replace(page, total=total)
+    wanted = at.counts or at.order
+    total = counted(rows, None if callable(where) else where) if wanted else None
+    if at.order and total is not None:
+        page = in_order(rows.filter(where(rows) if callable(where) else where or Q()), at)
+    else:
+        page = _window(rows, at, key, where, reach)
+    return replace(page, total=None if callable(where) else total, sortable=total is not None)
+
+
+def in_order(rows: QuerySet[Any], at: Place) -> Window:
+    """Of few rows: each page sorts all of them."""
+    end = at.start + at.most
+    page = list(rows.order_by(*at.order)[at.start : end + 1])
+    return Window(page[: at.most], at.start, end if len(page) > at.most else None)
 
 
 def _window(rows: QuerySet[Any], at: Place, key: str, where: Where | None, reach: int) -> Window:
@@ -95,15 +115,15 @@ def _window(rows: QuerySet[Any], at: Place, key: str, where: Where | None, reach
         rows = rows.filter(**{f"{key}__lt" if at.down else f"{key}__gte": at.start})
     rows = rows.order_by(f"-{key}" if at.down else key)
     if not where:
-        return _page(list(rows[: PAGE_SIZE + 1]), at, key)
+        return _page(list(rows[: at.most + 1]), at, key)
     # From here on there is something: keys of other campaigns lie between.
     first = rows.values_list(key, flat=True).first()
     if first is None:
         return Window([], at.start, None)
     end = first + 1 - reach if at.down else first + reach
     near = rows.filter(**{f"{key}__gte" if at.down else f"{key}__lt": end})
-    rows_there = list(near.filter(where(near) if callable(where) else where)[: PAGE_SIZE + 1])
-    if len(rows_there) > PAGE_SIZE:
+    rows_there = list(near.filter(where(near) if callable(where) else where)[: at.most + 1])
+    if len(rows_there) > at.most:
         return _page(rows_there, at, key)
     beyond = rows.filter(**{f"{key}__lt" if at.down else f"{key}__gte": end})
     if beyond.values_list(key, flat=True).first() is None:
@@ -114,6 +134,6 @@ def _window(rows: QuerySet[Any], at: Place, key: str, where: Where | None, reach
 def _page(rows: Sequence[Any], at: Place, key: str) -> Window:
     """From its end, a list goes on below the last row."""
     more = None
-    if len(rows) > PAGE_SIZE:
-        more = getattr(rows[PAGE_SIZE - 1] if at.down else rows[PAGE_SIZE], key)
-    return Window(rows[:PAGE_SIZE], at.start, more)
+    if len(rows) > at.most:
+        more = getattr(rows[at.most - 1] if at.down else rows[at.most], key)
+    return Window(rows[: at.most], at.start, more)

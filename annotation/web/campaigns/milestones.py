@@ -7,6 +7,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.roles import RUN
 from annotation.analytics.campaign.milestones import milestones_of
+from annotation.analytics.campaign.snapshots import newest
 from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
@@ -15,6 +16,7 @@ from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.campaigns.operation import REQUESTED, ask_for, read_options
+from annotation.web.campaigns.overview_data import finish, troubles_of
 from core.errors import UserError
 
 CHOICES = (
@@ -61,8 +63,11 @@ def _render(
     number = _number(request.GET.get("hit", ""), milestones.hits)
     key = campaign.hits.filter(number=number).values_list("key", flat=True).first()
     warning = leak_warning(campaign)
+    last = newest(campaign) if milestones.is_published else None
     context = {
         "milestones": milestones,
+        "finish": finish(campaign, last) if last else "",
+        "troubles": troubles_of(campaign, last.figures, request.user) if last else [],
         "policy": campaign.policy,
         "published_to": _published_to(campaign),
         "leak_warning": warning,

@@ -1,6 +1,7 @@
 """A page for each operation: its arguments, a preview, and a button that confirms it."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 from django import forms
@@ -19,6 +20,7 @@ from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
+from annotation.web.base.crowd_text import said_of
 from annotation.web.base.guards import campaign_page, dashboard_page, refuse_account, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.workers.pairs import names_of
@@ -143,7 +145,7 @@ def _answer(request: HttpRequest, campaign: Campaign | None, chosen: Chosen | No
         said = _execute(request, chosen, campaign, form.cleaned_data)
     except UserError as error:
         return _render(request, campaign, chosen, form, fault=str(error), status=422)
-    messages.success(request, campaign.policy.crowd_traits.said(said) if campaign else said)
+    messages.success(request, said_of(campaign, said) if campaign else said)
     return redirect(_back(chosen, campaign, form))
 
 
@@ -280,7 +282,7 @@ def _render(
     fault: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    said = campaign.policy.crowd_traits.said if campaign else str
+    said = partial(said_of, campaign) if campaign else str
     values = _values(operation, form) if sentences else []
     context = {
         "operation": operation,

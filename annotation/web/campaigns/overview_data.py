@@ -268,6 +268,12 @@ def _money(campaign: Campaign, account: Account, figures: Figures | None) -> Mon
     )
 
 
+def troubles_of(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Trouble]:
+    """What a campaign waits for, with the buttons that help and that the reader may press."""
+    done = state_of(campaign) == COMPLETE
+    return _troubles(campaign, figures, reader, done=done)
+
+
 def _troubles(
     campaign: Campaign, figures: Figures | None, reader: Reader, *, done: bool
 ) -> list[Trouble]:

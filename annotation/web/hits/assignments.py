@@ -9,10 +9,12 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
 from annotation.models import Assignment, Campaign
+from annotation.web.base.columns import WIDE, Column
 from annotation.web.base.filters import AssignmentFilter
 from annotation.web.base.guards import campaign_page
-from annotation.web.base.list_page import Listed, iso, list_page
-from annotation.web.base.pagination import PAGE_SIZE, Place, Window, counted
+from annotation.web.base.list_page import MONEY, Listed, iso, list_page
+from annotation.web.base.pagination import Place, Window, counted, in_order
+from annotation.web.workers.pairs import names_of
 
 REACH = 5_000  # HITs whose assignments one page looks through
 # A HIT's assignments stand together on a page; no crowd takes more for one HIT.
@@ -33,6 +35,14 @@ def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _window_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
+    page = _page_of(campaign, asked, at)
+    names = names_of(campaign, {row.worker.worker_id for row in page.rows})
+    for row in page.rows:
+        row.worker_name = names.get(row.worker.worker_id, "")
+    return page
+
+
+def _page_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
     whole = Assignment.objects.filter(hit__campaign=campaign)
     rows = Assignment.with_rejection(whole)
     rows = rows.filter(asked.where())
@@ -40,8 +50,9 @@ def _window_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window
     if name or asked.cleaned_data["hit"] is not None:
         near = rows.filter(crowd_id=name) if name else rows
         return Window(list(near.order_by("hit__number", "pk")[:MOST_OF_A_HIT]), 0, None)
-    total = None if counted(whole) is None else rows.count()
-    return replace(_window(campaign, rows, at), total=total)
+    is_short = bool(at.counts or at.order) and counted(whole) is not None
+    page = in_order(rows, at) if at.order and is_short else _window(campaign, rows, at)
+    return replace(page, total=rows.count() if at.counts and is_short else None, sortable=is_short)
 
 
 def _window(campaign: Campaign, rows: QuerySet[Assignment], at: Place) -> Window:
@@ -49,11 +60,11 @@ def _window(campaign: Campaign, rows: QuerySet[Assignment], at: Place) -> Window
     begin, end = _reach(campaign, at)
     near = rows.filter(hit__number__gte=begin, hit__number__lt=end)
     near = near.order_by("-hit__number" if at.down else "hit__number", "pk")
-    page = list(near[: PAGE_SIZE + MOST_OF_A_HIT])
-    if len(page) > PAGE_SIZE:
+    page = list(near[: at.most + MOST_OF_A_HIT])
+    if len(page) > at.most:
         # The HIT with which the page is full is shown whole.
-        last = page[PAGE_SIZE - 1].hit.number
-        shown = PAGE_SIZE + sum(one.hit.number == last for one in page[PAGE_SIZE:])
+        last = page[at.most - 1].hit.number
+        shown = at.most + sum(one.hit.number == last for one in page[at.most :])
         return Window(page[:shown], at.start, (last or None) if at.down else last + 1)
     beyond = {"number__lt": begin} if at.down else {"number__gte": end}
     if not campaign.hits.filter(**beyond).order_by("number").values_list("pk")[:1]:
@@ -75,15 +86,27 @@ LISTED = Listed(
     "assignments",
     AssignmentSearch,
     _window_of,
+    key="hit",
+    columns=[
+        Column("status", "Status", "status"),
+        Column("hit", "HIT", "hit__number"),
+        Column("worker", "Worker", "worker__worker_id"),
+        Column("controls", "Controls", "passed"),
+        Column(MONEY, "Money", "account", WIDE),
+        Column("submitted", "Submitted, UTC", "submitted_at"),
+        Column("assignment", "Assignment", look=WIDE),
+    ],
     figure="submitted",
     cells={
         "assignment": lambda row: row.crowd_id,
         "hit": lambda row: row.hit.number,
         "worker": lambda row: row.worker.worker_id,
+        "name": lambda row: row.worker_name,
         "status": lambda row: row.status,
         "passed": lambda row: row.passed,
         "rejection": lambda row: row.rejection,
         "account": lambda row: row.account,
+        "accepted_at": lambda row: iso(row.accepted_at),
         "submitted_at": lambda row: iso(row.submitted_at),
     },
 )

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import SEE_VOTES
 from annotation.analytics.quality.hit_states import with_state
 from annotation.models import Campaign
+from annotation.web.base.columns import NUMBER, WIDE, Column
 from annotation.web.base.filters import HitFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, iso, list_page
@@ -49,6 +50,17 @@ LISTED = Listed(
     "HITs",
     HitSearch,
     _window_of,
+    key="hit",
+    columns=[
+        Column("hit", "HIT", "number"),
+        Column("state", "State", "condition"),
+        Column("submitted", "Submitted", "submitted", NUMBER),
+        Column("max", "Max assignments", "max_assignments", NUMBER),
+        Column("round", "Round", "repack", WIDE),
+        Column("published", "Published, UTC", "published_at", WIDE),
+        Column("expires", "Expires, UTC", "expires_at"),
+        Column("crowd-id", "Crowd id", look=WIDE),
+    ],
     figure="hits",
     cells={
         "hit": lambda row: row.number,

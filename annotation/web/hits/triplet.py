@@ -13,6 +13,7 @@ from annotation.models import Campaign, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import pile_with
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from retrieval.ranking.fusion import IN_WORDS
 
 TEXTS = ("candidate__query", "candidate__pair")
 
@@ -35,7 +36,7 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
         "triplet": triplet,
         "query": query,
         "question": question,
-        "found_by": sorted((triplet.candidate.found_by or {}).items()),
+        "found_by": _found_by(triplet),
         "votes": votes,
         "derivation": derivation(campaign, triplet, votes),
         "labels": labels,
@@ -48,6 +49,11 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
     }
     title = f"Triplet {triplet.pk}"
     return page(request, "annotation/hits/triplet.html", context, title=title, campaign=campaign)
+
+
+def _found_by(triplet: Triplet) -> list[tuple[str, int | None]]:
+    ranks = triplet.candidate.found_by or {}
+    return [(IN_WORDS.get(name, name), ranks[name]) for name in sorted(ranks)]
 
 
 def _reports(triplet: Triplet) -> list[ItemReport]:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
 from annotation.models import Campaign, Triplet
+from annotation.web.base.columns import NUMBER, WIDE, WIDE_NUMBER, Column
 from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, list_page
@@ -89,6 +90,16 @@ LISTED = Listed(
     "triplets",
     TripletSearch,
     _window_of,
+    key="triplet",
+    columns=[
+        Column("label", "Label", "label"),
+        Column("query", "Query", "candidate__query__position"),
+        Column("question", "Question", "candidate__pair__question"),
+        Column("rank", "Rank", "candidate__rank", WIDE_NUMBER),
+        Column("votes", "Votes", "votes", NUMBER),
+        Column("yes", "Yes", "positive_votes", WIDE_NUMBER),
+        Column("triplet", "Triplet", "pk", WIDE),
+    ],
     figure="triplets",
     cells={
         "triplet": lambda row: row.pk,

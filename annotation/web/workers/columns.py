@@ -1,35 +1,22 @@
 """The columns of the table of workers, and the words in their cells."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-
-from django.db.models import F
-from django.db.models.expressions import OrderBy
 
 from annotation.models import Campaign, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
+from annotation.web.base.columns import NUMBER, Column
 from core.text.words import percent
 
 USUAL_ORDER = "-hits"
 
 
 @dataclass(frozen=True)
-class Column:
-    name: str  # in ?sort=, with a minus before it from the highest down
-    heading: str
-    field: str
-    cell: Callable[[WorkerFigures], str]
-
-
-@dataclass(frozen=True)
-class Heading:
-    text: str
-    link: str  # the ?sort= that a click asks for
-    direction: str  # of the order shown: ascending, descending, or none
-    is_number: bool
+class WorkerColumn(Column):
+    cell: Callable[[WorkerFigures], str] = field(kw_only=True)
 
 
 def duration(ms: float) -> str:
@@ -74,50 +61,31 @@ def _changes(row: WorkerFigures) -> str:
     return "—" if row.changes_per_hit is None else f"{row.changes_per_hit:.1f}"
 
 
+def _number(name: str, heading: str, by: str, cell: Callable[[WorkerFigures], str]) -> WorkerColumn:
+    return WorkerColumn(name, heading, by, NUMBER, cell=cell)
+
+
 COLUMNS = (
-    Column("worker", "Worker", "worker__worker_id", lambda row: row.worker.worker_id),
-    Column("hits", "HITs", "submitted", lambda row: f"{row.submitted:,}"),
-    Column("failed", "Failed controls", "failure_rate", _failed),
-    Column("agreement", "Agreement", "agreement", _agreement),
-    Column("time", "Median time", "median_ms", _time),
-    Column("wage", "Hourly wage", "hourly_cents", _wage),
-    Column("straight", "One answer", "straight_share", lambda row: percent(row.straight_share, 0)),
-    Column("changes", "Changes a HIT", "changes_per_hit", _changes),
-    Column("reports", "Reports", "reports", lambda row: f"{row.reports:,}"),
-    Column("cannot", "Can't judge", "cannot_judge", lambda row: f"{row.cannot_judge:,}"),
+    WorkerColumn("worker", "Worker", "worker__worker_id", cell=lambda row: row.worker.worker_id),
+    _number("hits", "HITs", "submitted", lambda row: f"{row.submitted:,}"),
+    _number("failed", "Failed controls", "failure_rate", _failed),
+    _number("agreement", "Agreement", "agreement", _agreement),
+    _number("time", "Median time", "median_ms", _time),
+    _number("wage", "Hourly wage", "hourly_cents", _wage),
+    _number("straight", "One answer", "straight_share", lambda row: percent(row.straight_share, 0)),
+    _number("changes", "Changes a HIT", "changes_per_hit", _changes),
+    _number("reports", "Reports", "reports", lambda row: f"{row.reports:,}"),
+    _number("cannot", "Can't judge", "cannot_judge", lambda row: f"{row.cannot_judge:,}"),
 )
 
 
-def columns_of(campaign: Campaign) -> list[Column]:
+def columns_of(campaign: Campaign) -> list[WorkerColumn]:
     """Where nothing is paid by the piece, there is no wage."""
     policy = campaign.policy
     asked = {"wage": policy.reward_cents > 0, "cannot": policy.cannot_judge_limit > 0}
     columns = [column for column in COLUMNS if asked.get(column.name, True)]
     said = policy.crowd_traits.said
     return [replace(column, heading=said(column.heading)) for column in columns]
-
-
-def order_of(asked: str, columns: Sequence[Column]) -> str:
-    known = {column.name for column in columns}
-    return asked if asked.removeprefix("-") in known else USUAL_ORDER
-
-
-def ordering(order: str) -> list[OrderBy]:
-    """Who has no such figure comes last, either way; equals by name."""
-    fields: Mapping[str, str] = {column.name: column.field for column in COLUMNS}
-    field = F(fields[order.removeprefix("-")])
-    down = order.startswith("-")
-    first = field.desc(nulls_last=True) if down else field.asc(nulls_last=True)
-    return [first, F("worker__worker_id").asc()]
-
-
-def heading(column: Column, order: str) -> Heading:
-    down, number = f"-{column.name}", column.name != "worker"
-    if order == down:
-        return Heading(column.heading, column.name, "descending", number)
-    if order == column.name:
-        return Heading(column.heading, down, "ascending", number)
-    return Heading(column.heading, down if number else column.name, "none", number)
 
 
 def flags_of(row: WorkerFigures, crowd: CrowdTraits) -> list[str]:

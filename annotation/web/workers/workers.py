@@ -19,19 +19,18 @@ from annotation.crowd.inhouse.members import members_named
 from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.columns import heading, order_of, ordering
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file
 from annotation.web.base.pagination import counted
 from annotation.web.workers.columns import (
-    Column,
+    USUAL_ORDER,
+    WorkerColumn,
     columns_of,
     duration,
     flags_of,
-    heading,
     limit_of,
-    order_of,
-    ordering,
 )
 from annotation.web.workers.pairs import names_of, pairs_of
 from core.sqlite_busy import if_free
@@ -74,11 +73,13 @@ class Row:
 def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     together, crowd = fresh_workforce(campaign), campaign.policy.crowd_traits
     columns = columns_of(campaign)
-    order = order_of(request.GET.get("sort", ""), columns)
+    order = order_of(request.GET.get("sort", ""), columns, USUAL_ORDER)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     show = request.GET.get("show", "")
     number = _page_number(request.GET.get("page", ""))
-    chosen = _chosen(campaign, search, show).order_by(*ordering(order))
+    chosen = _chosen(campaign, search, show).order_by(
+        *ordering(order, columns, ties="worker__worker_id")
+    )
     if request.GET.get("as") == "csv":
         cells = _cells(campaign, chosen)
         return csv_file(f"{campaign}-workers", cells, chosen.iterator(chunk_size=1000))
@@ -179,7 +180,7 @@ def _chosen(campaign: Campaign, search: str, show: str) -> QuerySet[WorkerFigure
 
 
 def _rows(
-    campaign: Campaign, page: Sequence[WorkerFigures], columns: Sequence[Column]
+    campaign: Campaign, page: Sequence[WorkerFigures], columns: Sequence[WorkerColumn]
 ) -> list[Row]:
     names = names_of(campaign, [row.worker.worker_id for row in page])
     return [

@@ -112,3 +112,10 @@ def test_both_crowds_are_compared_at_once_but_for_other_endpoints(
         Stage(packed_campaign(tmp_path, name), mturk).publish()
     Campaign.objects.filter(name="elsewhere").update(endpoint="https://another.example.org")
     assert list(run_json("campaign", "reconcile")["campaigns"]) == ["team", "shop"]  # type: ignore[call-overload]
+
+
+def test_simulated_workers_find_nothing_where_all_campaigns_are_a_team_s(team: Team) -> None:
+    team.publish()
+    said = refused("crowd", "simulate", "--emulator", "http://127.0.0.1:9")
+    assert "All published campaigns are your own team's" in said
+    assert "`quorum campaign dry-run NAME`" in said

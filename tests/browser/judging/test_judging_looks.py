@@ -146,6 +146,19 @@ def test_the_page_on_a_phone(address: str, browser: Browser) -> None:
         eye.assert_well()
 
 
+@pytest.mark.parametrize(
+    ("has_touch", "said"), [(True, "you can submit."), (False, "press Enter to submit.")]
+)
+def test_who_has_no_keys_is_told_of_none(
+    address: str, browser: Browser, has_touch: bool, said: str
+) -> None:
+    with opened(browser, address, viewport=PHONE, has_touch=has_touch, is_mobile=has_touch) as page:
+        answer(page, "nnnnnnn")
+        expect(page.get_by_text("All items are answered")).to_have_text(
+            f"All items are answered: {said}"
+        )
+
+
 def test_what_is_pressed_lies_over_nothing_else(address: str, browser: Browser) -> None:
     with opened(browser, address, viewport=PHONE) as page:
         answer(page, "yn")

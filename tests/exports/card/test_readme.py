@@ -15,6 +15,7 @@ from exports.card.plots import write_plots
 from exports.card.readme import card
 from exports.formats.loading_code import snippets
 from exports.layout.files import CHANGES, STATS
+from exports.layout.manifest import checksums_code
 from retrieval.ranking.records import document
 from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, WORKERS, row
 from tests.exports.card.releases import RELEASED, ready
@@ -294,8 +295,10 @@ def test_the_card_links_every_file_of_the_release(tmp_path: Path) -> None:
 def test_the_loading_code_stands_as_it_is(tmp_path: Path) -> None:
     tokens = READER.parse(body(ready(tmp_path / "x")))
     blocks = [token.content for token in tokens if token.type == "fence"]
-    assert blocks[:-1] == [f"{snippet.code.strip()}\n" for snippet in snippets("demo-1")]
-    assert blocks[-1].startswith("@misc{demo-1,")
+    *loading, checking, _ = blocks
+    assert loading == [f"{snippet.code.strip()}\n" for snippet in snippets("demo-1")]
+    assert checking == checksums_code("demo-1")
+    assert blocks[-1].startswith("@misc{demo-1,\n  author  = {{The demo authors}},\n")
 
 
 def test_the_first_release_says_so(tmp_path: Path) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
+import subprocess
+import sys
+import tomllib
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -14,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.protocol.policy.policy import Policy
+from demo.processes import ROOT
 from exports.layout.files import (
     CAMPAIGN,
     JUDGMENTS,
@@ -23,6 +29,7 @@ from exports.layout.files import (
     STATS,
     annotators_tables,
 )
+from exports.layout.manifest import checksums_code
 from exports.layout.schemas import TABLES
 from exports.verify import schemas
 from exports.verify.verify import verify
@@ -167,3 +174,49 @@ def test_a_dot_file_further_down_or_in_the_manifest_is_a_difference(release: Pat
 def test_an_empty_folder_is_a_difference(release: Path) -> None:
     (release / "extra" / "deep").mkdir(parents=True)
     assert found(release) == "extra/deep: an empty folder, no release has one"
+
+
+def test_without_quorum_python_alone_names_the_file_that_differs(release: Path) -> None:
+    code = [sys.executable, "-S", "-c", checksums_code(release.name)]
+    run = partial(subprocess.run, code, cwd=release.parent, capture_output=True, text=True)
+    assert run(check=False).returncode == 0
+    with (release / "stats.json").open("ab") as file:
+        file.write(b" ")
+    assert run(check=False).stderr.endswith("AssertionError: stats.json\n")
+
+
+def test_a_package_has_every_file_that_the_verifier_reads() -> None:
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    read = {
+        str(path.relative_to(ROOT / "exports"))
+        for path in (ROOT / "exports").rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"} and "static" not in path.parts
+    }
+    assert set(packed["package-data"]["exports"]) == read
+
+
+def test_the_docs_name_every_library_that_the_verifier_loads() -> None:
+    code = (
+        "import sys, exports.verify.verify\n"
+        "ours = ('annotation', 'core', 'exports', 'retrieval')\n"
+        "files = [one.__file__ for name, one in sys.modules.items() if name.startswith(ours)]\n"
+        "print(*filter(None, files), sep='\\n')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    loaded = {name for path in run.stdout.split() for name in imports(Path(path))}
+    libraries = loaded - sys.stdlib_module_names - {"annotation", "core", "exports", "retrieval"}
+    named = {"yaml": "pyyaml", "ir_measures": "ir-measures"}
+    docs = (ROOT / "docs" / "releases.md").read_text()
+    (listed,) = re.findall(r"^    pip install ([a-z0-9 -]+)$", docs, re.MULTILINE)
+    assert {named.get(one, one) for one in libraries} == set(listed.split())
+
+
+def imports(path: Path) -> set[str]:
+    """What a module takes when it is loaded."""
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            names |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return {name.partition(".")[0] for name in names}

@@ -108,6 +108,11 @@ def test_the_commands_name_the_public_address_and_the_checksum(
     assert f"echo '{archive.sha256}  demo-1.tar.zst' | sha256sum --check" in page
     assert "python -m exports.verify demo-1" in page
     assert "@misc{demo-1," in page
+    assert f"year    = {{{release.created_at.year}}}" in page
+    assert f"url     = {{https://quorum.example.org{ADDRESS}/1}}" in page
+    assert f"sha256  = {{{release.manifest_sha256}}}" in page
+    settings.PUBLIC_URL = "http://127.0.0.1:8000"
+    assert "url     =" not in text(dans.get(f"{ADDRESS}/1"))
 
 
 def test_releases_lead_to_those_beside_them(campaign: Campaign, dans: Client) -> None:

@@ -86,10 +86,13 @@ function goOn(item) {
   else moveOn(item);
 }
 
+// A phone has no Enter to press.
+const HAS_KEYS = !matchMedia("(hover: none)").matches;
+
 function moveOn(item) {
   const next = sheet.missingAfter(item);
   if (next) place.go(next);
-  else bar.say("All items are answered: press Enter to submit.");
+  else bar.say(`All items are answered: ${HAS_KEYS ? "press Enter to submit" : "you can submit"}.`);
 }
 
 function answer(value) {

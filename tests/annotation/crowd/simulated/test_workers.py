@@ -408,6 +408,7 @@ def test_people_read_the_faults_in_words(hits: list[Hit], mturk: MTurk) -> None:
     assert str(worded) == "faults  2 too late, 1,234 twice"
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "arguments",
     [

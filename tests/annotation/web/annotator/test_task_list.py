@@ -1,6 +1,7 @@
 """A member's own page."""
 
 import re
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection
@@ -10,6 +11,7 @@ from django.utils import timezone
 from lxml import html
 from pytest_django import Settings
 
+from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Assignment, Bonus, Member, PostedHit
 from annotation.models import Assignment as Submitted
@@ -123,8 +125,8 @@ def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> Non
     assert "Campaign fish 0 of 3 done Instructions Start" in page
     assert "Campaign birds 0 of 2 done $0.12 each Instructions Start" in page
     queues = html.document_fromstring(response.content).xpath("//input[@name='hit_type']/@value")
-    for name, queue in zip(["fish", "birds"], queues, strict=True):
-        address = adas.post("/work/next", {"hit_type": queue})["Location"]
+    for name, one in zip(["fish", "birds"], queues, strict=True):
+        address = adas.post("/work/next", {"hit_type": one})["Location"]
         work = Assignment.objects.get(assignment_id=address.rpartition("/")[2])
         assert work.posted_hit.annotation.startswith(name)
         adas.post(f"{address}/return")
@@ -320,3 +322,15 @@ def test_while_the_database_is_away_pages_and_scripts_are_told_to_wait(adas: Cli
     assert "try again in a minute" in page.content.decode()
     assert report.status_code == 503
     assert "try again in a minute" in report.json()["error"]
+
+
+def test_the_queues_are_asked_for_once(adas: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer_hits("fish")
+    calls = Mock(side_effect=queue.open_queues)
+    monkeypatch.setattr(queue, "open_queues", calls)
+    adas.get("/work")
+    assert calls.call_count == 1
+    do(adas, 1)
+    calls.reset_mock()
+    assert FOR_OTHERS in text(adas.get("/work"))
+    assert calls.call_count == 1

@@ -9,6 +9,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.analytics.campaign.milestones import milestones_of
+from annotation.analytics.campaign.snapshots import take
 from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
@@ -23,6 +24,7 @@ from annotation.protocol.policy.policy import Policy
 from retrieval.jobs import queue
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
+from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.conftest import StartMTurk
 from tests.support.pages import Response, parse, text_of
 from tests.worlds.account import Account
@@ -467,3 +469,23 @@ def test_looking_takes_few_queries_and_counts_nothing(
 def test_the_number_of_queries_is_read_off_their_last_position(fresh: Campaign) -> None:
     milestones = milestones_of(fresh)
     assert milestones.queries == fresh.query_set.queries.count() == 5
+
+
+@pytest.mark.usefixtures("small_database")
+def test_work_that_nobody_is_left_for_is_named_with_what_helps(tmp_path: Path) -> None:
+    team = own_team(tmp_path)
+    team.publish()
+    for name, answer in (("ada", 1), ("bob", 0)):
+        team.work(name, answer)
+    team.advance()
+    take(team.campaign, clock=team.clock.now)
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    page = parse(client.get(f"/admin/campaigns/{team.campaign}/milestones"))
+    (monitor,) = page.xpath("//li[@aria-labelledby='monitor']")
+    words = " ".join(monitor.text_content().split())
+    assert "that nobody eligible is left for: invite one more person, or let an owner" in words
+    assert "They are not all decided before more people can take the work." in words
+    assert {"/team", "/campaigns/team/adjudicate"} <= {
+        link.partition("?")[0].partition("#")[0] for link in monitor.xpath(".//a/@href")
+    }

@@ -8,6 +8,7 @@ from django.test import Client
 
 from annotation.models import AuditEntry, Role
 from annotation.pipeline.ledger.reservations import account_of
+from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.worlds.small_campaign import Stage
 from tests.worlds.team import OWNER, make_team
 
@@ -127,3 +128,14 @@ def test_the_button_names_the_operation(stage: Stage, owner: Client) -> None:
     ]:
         context = owner.get(address(asked)).context
         assert (context["button"], context["is_grave"]) == (button, is_grave)
+
+
+@pytest.mark.usefixtures("small_database")
+@pytest.mark.parametrize("name", ["HIT", "HITs-2026", "first-HIT"])
+def test_a_team_s_campaign_keeps_its_name(tmp_path: Path, admin_client: Client, name: str) -> None:
+    own_team(tmp_path, name).publish()
+    address = f"/admin/campaigns/{name}/operations/cancel"
+    page = text_of(admin_client.get(address))
+    assert f"Cancel {name}" in page
+    assert "task-2026" not in page
+    assert "first-task" not in page

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lxml import html
 
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Assignment, Campaign, Hit, Triplet, Worker
 from annotation.web.base import pagination as keyset
 from annotation.web.base.pagination import Place
 from annotation.web.hits import assignments, hits, triplets
+from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.annotation.web.base.readers import plays, root
 from tests.exports.support.campaigns import VERDICTS, make_campaign
 from tests.support.examples import examples
@@ -47,7 +50,6 @@ def campaign() -> Campaign:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of three rows that look through five keys, so that there are many."""
     monkeypatch.setattr(keyset, "PAGE_SIZE", 3)
-    monkeypatch.setattr(assignments, "PAGE_SIZE", 3)
     monkeypatch.setattr(triplets, "TEXT_REACH", 4)
     for module in (triplets, hits, assignments):
         monkeypatch.setattr(module, "REACH", 5)
@@ -288,14 +290,16 @@ def test_a_list_takes_few_queries_and_counts_up_to_a_bound(campaign: Campaign) -
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize(
+    ("kind", "key"), [("triplets", "triplet"), ("hits", "hit"), ("assignments", "hit")]
+)
 def test_from_the_end_the_pages_show_the_same_and_previous_leads_back(
-    campaign: Campaign, kind: str
+    campaign: Campaign, kind: str, key: str
 ) -> None:
     client = root()
     rows = walk(client, kind)
     place = address(kind)
-    there, response = [], client.get(place, {"sort": "-"})
+    there, response = [], client.get(place, {"sort": f"-{key}"})
     while True:
         there.append(response.context["window"].rows)
         if not response.context["next"]:
@@ -321,6 +325,82 @@ def test_the_total_is_of_what_the_filter_finds(
 ) -> None:
     found = root().get(address(kind), asked).context["window"]
     assert found.total == (len(walk(root(), kind, **asked)) if total is None else total)
+
+
+def of(kind: str, campaign: Campaign) -> list[Any]:
+    """In the order that equals keep."""
+    every: dict[str, Any] = {
+        "triplets": campaign.triplets.select_related("candidate__query", "candidate__pair"),
+        "hits": campaign.hits.all(),
+        "assignments": Assignment.objects.filter(hit__campaign=campaign).select_related("worker"),
+    }
+    return list(every[kind].order_by("pk"))
+
+
+SORTED: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("triplets", "rank", lambda row: row.candidate.rank),
+    ("triplets", "votes", lambda row: row.votes),
+    ("triplets", "question", lambda row: row.candidate.pair.question),
+    ("triplets", "label", lambda row: (row.label is None, row.label)),
+    ("hits", "max", lambda row: row.max_assignments),
+    ("hits", "submitted", lambda row: row.assignments.count()),
+    ("assignments", "worker", lambda row: row.worker.worker_id),
+    ("assignments", "submitted", lambda row: row.submitted_at),
+]
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(("kind", "column", "value"), SORTED)
+def test_a_list_is_sorted_by_a_column_on_all_its_pages_and_in_its_file(
+    campaign: Campaign, kind: str, column: str, value: Callable[[Any], Any]
+) -> None:
+    client, rows = root(), of(kind, campaign)
+    upwards = sorted(rows, key=value)
+    assert walk(client, kind, sort=column) == upwards
+    if column != "label":  # triplets without a label come last, either way
+        downwards = sorted(rows, key=value, reverse=True)
+        assert walk(client, kind, sort=f"-{column}") == downwards
+    response = client.get(address(kind), {"sort": column, "as": "csv"})
+    lines = list(csv.DictReader(response.getvalue().decode().splitlines()))
+    name = {"triplets": "triplet", "hits": "hit", "assignments": "assignment"}[kind]
+    key = {"triplets": "pk", "hits": "number", "assignments": "crowd_id"}[kind]
+    assert [line[name] for line in lines] == [str(getattr(row, key)) for row in upwards]
+
+
+def headings(client: Client, kind: str, **asked: object) -> dict[str, Any]:
+    page = html.document_fromstring(client.get(address(kind), asked).content.decode())
+    return {one.text_content(): one for one in page.xpath("//thead//th")}
+
+
+def test_a_heading_keeps_the_filter_begins_again_and_says_the_order(campaign: Campaign) -> None:
+    client = root()
+    shown = headings(client, "triplets", status="labelled", sort="-votes", back="x")
+    assert shown["Votes"].get("aria-sort") == "descending"
+    assert shown["Votes"].xpath("a/@href") == ["?status=labelled&sort=votes"]
+    assert shown["Rank"].xpath("a/@href") == ["?status=labelled&sort=-rank"]
+    assert [name for name, one in shown.items() if one.get("aria-sort")] == ["Votes"]
+    assert headings(client, "triplets")["Triplet"].get("aria-sort") == "ascending"
+    page = html.document_fromstring(client.get(address("hits"), {"sort": "-max"}).content.decode())
+    assert page.xpath("//form[@role='search']//input[@name='sort']/@value") == ["-max"]
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_long_list_is_never_sorted_but_by_its_key(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(keyset, "MOST_COUNTED", 14)
+    client = root()
+    column = {"triplets": "rank", "hits": "max", "assignments": "worker"}[kind]
+    assert walk(client, kind, sort=f"-{column}") == walk(client, kind)
+    links = [one for one in headings(client, kind).values() if one.xpath("a")]
+    assert [one.get("aria-sort") for one in links] == ["ascending"]
+
+
+def test_a_file_is_read_without_counting_its_rows(campaign: Campaign) -> None:
+    for kind in LISTS:
+        with CaptureQueriesContext(connection) as made:
+            root().get(address(kind), {"as": "csv"}).getvalue()
+        assert not any("SELECT COUNT(*) FROM" in query["sql"] for query in made), kind
 
 
 def test_a_long_list_is_not_counted_but_estimated(
@@ -393,3 +473,27 @@ def test_an_empty_list_says_why_and_what_is_next() -> None:
         assert plan in page.split('aria-label="Found"')[1]
         page = client.get(address(kind, "new"), {"q": "word"}).content.decode()
         assert "No results. Try removing a filter." in page
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_team_s_assignments_have_the_names_of_its_members(tmp_path: Path) -> None:
+    team = own_team(tmp_path)
+    team.publish()
+    work = team.take("ada")
+    assert work is not None
+    team.submit(work)
+    team.advance()
+    place = address("assignments", "team")
+    assert headings_and_cells(root().get(place).content.decode())["Worker"] == "ada"
+    response = root().get(place, {"as": "csv"})
+    (line,) = csv.DictReader(response.getvalue().decode().splitlines())
+    assert (line["name"], line["worker"]) == ("ada", team.member("ada").worker_id)
+
+
+def headings_and_cells(page: str) -> dict[str, str]:
+    """Of a list of one row."""
+    table = html.document_fromstring(page).xpath("//table")[0]
+    cells = [one.text_content().strip() for one in table.xpath(".//tbody/tr/*")]
+    return dict(
+        zip((one.text_content() for one in table.xpath(".//th[@scope='col']")), cells, strict=True)
+    )

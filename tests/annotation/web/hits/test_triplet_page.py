@@ -109,11 +109,12 @@ def test_texts_experts_reports_and_hits_are_shown(campaign: Campaign) -> None:
     page = response.content.decode()
     hit = moon.items.get().hit
     for part in (
-        "moon answer", "which moon", "cleo", "not quite", "Found by dense", "Found by bm25",
+        "moon answer", "which moon", "cleo", "not quite",
+        "Found by meaning", "Found by words (BM25)",
         f"/admin/campaigns/demo/hits/{hit.pk}",
     ):  # fmt: skip
         assert part in page
-    assert response.context["found_by"] == [("bm25", None), ("dense", 2)]
+    assert response.context["found_by"] == [("words (BM25)", None), ("meaning", 2)]
 
 
 def test_who_may_be_asked_for_a_blind_label_sees_no_votes_at_first(campaign: Campaign) -> None:

@@ -146,6 +146,14 @@ def test_a_form_of_another_site_does_nothing(
     assert Member.objects.get().active
 
 
+def test_who_runs_campaigns_hears_how_to_see_the_tasks() -> None:
+    carla = signed_in(staff("carla")).get("/work").content.decode()
+    assert "The milestones of a campaign preview its tasks." in carla
+    otto = signed_in(User.objects.create_user("otto")).get("/work").content.decode()
+    assert "ask the people who run it for an invitation link." in otto
+    assert "milestones" not in otto
+
+
 def test_an_address_that_only_takes_forms_says_so_to_who_opens_it(client: Client) -> None:
     response = client.get("/work/next")
     assert response.status_code == 405
