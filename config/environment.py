@@ -89,7 +89,7 @@ VARIABLES = {
         "How long the link to a file of a release works.", value="3600"
     ),
     "QUORUM_CLAIM_SECONDS": Variable(
-        "Seconds after which another process makes the call of a process that died.", value="300"
+        "Seconds after which another process makes the calls of a process that died.", value="30"
     ),
     "QUORUM_EMAIL_URL": Variable(
         "`smtp://user:password@host:587` with STARTTLS, or `smtps://` for TLS from the "

@@ -63,15 +63,21 @@ class Tally:
 
 
 def take(
-    member: Member, *, hit_type: str = "", closed: Collection[int] = (), now: datetime
+    member: Member,
+    *,
+    hit_type: str = "",
+    closed: Collection[int] = (),
+    avoided: Collection[int] = (),
+    now: datetime,
 ) -> Assignment | None:
     """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none.
 
-    `closed`: primary keys of queues that are not for this member.
+    `closed`: primary keys of queues that are not for this member. `avoided`: of HITs that the
+    member gets only where there is no other.
     """
     for _ in range(ROUNDS):  # until others take no more of what was found
         taken = False
-        for candidate in queue.candidates(member, hit_type, now, closed=closed):
+        for candidate in queue.candidates(member, hit_type, now, closed=closed, avoided=avoided):
             taken = True
             try:
                 assignment = _claim(member, candidate, now)

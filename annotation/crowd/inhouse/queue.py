@@ -7,6 +7,7 @@ of a partial index must stand in them word for word. PostgreSQL and SQLite both 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from random import shuffle
 from typing import Any
 
@@ -122,16 +123,39 @@ class Candidate:
 
 
 def candidates(
-    member: Member, queue_id: str, now: datetime, *, closed: Collection[int] = ()
+    member: Member,
+    queue_id: str,
+    now: datetime,
+    *,
+    closed: Collection[int] = (),
+    avoided: Collection[int] = (),
 ) -> Iterator[Candidate]:
-    """HITs that the member may take, in the order to try them; of all queues without `queue_id`."""
+    """HITs that the member may take, in the order to try them; of all queues without `queue_id`.
+
+    `avoided`: primary keys of HITs that come after all others that the member has never had.
+    """
     queues = open_queues(member, queue_id, closed=closed)
-    for statement in (_PREFERRED, _ANY, _AGAIN):
-        for queue, seconds in queues.items():
-            given = {"member": member.pk, "queue": queue, "now": stored(now)}
-            rows = _rows(statement, given | {"window": WINDOW, "choice": CHOICE})
-            for hit in _spread(rows) if statement is _PREFERRED else (row[0] for row in rows):
-                yield Candidate(hit, seconds)
+    # They shall not fill the choice, in which others may stand behind them.
+    limits = {"window": WINDOW + len(avoided), "choice": CHOICE + len(avoided)}
+    given = {"member": member.pk, "now": stored(now), **limits}
+    new = chain(_candidates_by(_PREFERRED, queues, given), _candidates_by(_ANY, queues, given))
+    put_off = []
+    for candidate in new:
+        if candidate.hit in avoided:
+            put_off.append(candidate)
+        else:
+            yield candidate
+    yield from put_off
+    yield from _candidates_by(_AGAIN, queues, given)
+
+
+def _candidates_by(
+    statement: str, queues: Mapping[int, int], given: Mapping[str, Any]
+) -> Iterator[Candidate]:
+    for queue, seconds in queues.items():
+        rows = _rows(statement, {**given, "queue": queue})
+        hits = _spread(rows) if statement is _PREFERRED else [row[0] for row in rows]
+        yield from (Candidate(hit, seconds) for hit in hits)
 
 
 def _spread(hits: list[Any]) -> list[int]:

@@ -39,7 +39,12 @@ from annotation.models import (
     Judgment,
     Triplet,
 )
-from annotation.pipeline.labelling.disagreements import disagreements, most_important, open_ties
+from annotation.pipeline.labelling.disagreements import (
+    disagreements,
+    most_important,
+    open_ties,
+    said_enough,
+)
 from annotation.pipeline.labelling.label import write_labels_of
 from annotation.pipeline.ledger.reservations import locked
 from annotation.protocol.policy.policy import Policy
@@ -85,7 +90,7 @@ def pile_with(triplet: Triplet, policy: Policy) -> What | None:
     if triplet.status == Triplet.Status.UNRESOLVED:
         return What.UNRESOLVED
     if triplet.status == Triplet.Status.OPEN:
-        is_tie = votes >= policy.annotators or triplet.cannot_judge > 0
+        is_tie = votes + triplet.cannot_judge >= policy.annotators
         may = policy.adjudication == "decide" and is_tie
         return What.TIE if may else None
     if 0 < yes < votes:
@@ -184,8 +189,7 @@ class Pile:
         if self.what == What.UNRESOLVED:
             return triplets.filter(self._no_majority, ended)
         if self.what == What.TIE:
-            asked = Q(votes__gte=policy.annotators) | Q(cannot_judge__gt=0)
-            return triplets.filter(self._no_majority, asked).exclude(ended)
+            return triplets.filter(self._no_majority, said_enough(policy)).exclude(ended)
         if self.what == What.DISAGREEMENT:
             return triplets.filter(pk__in=disagreements(self.campaign))
         return triplets.filter(pk__in=self.triplets())

@@ -9,6 +9,7 @@ from django.db.models import Count, F, Q, QuerySet
 from annotation.models import Campaign, ReviewFigures, Triplet
 from annotation.pipeline.labelling.votes import ROWS
 from annotation.protocol.labels.disagreement_weight import disagreement_weight
+from annotation.protocol.policy.policy import Policy
 
 MOST = 200  # are listed
 WEIGHED_AT_ONCE = 500  # while somebody waits; of more, the list is made beforehand
@@ -41,8 +42,12 @@ def disagreements(campaign: Campaign) -> QuerySet[Triplet]:
 
 def open_ties(campaign: Campaign) -> QuerySet[Triplet]:
     """One more vote is wanted: there are as many for as against, or somebody can't judge it."""
-    still = campaign.triplets.filter(status=Triplet.Status.OPEN)
-    return still.filter(Q(votes__gte=campaign.policy.annotators) | Q(cannot_judge__gt=0))
+    return campaign.triplets.filter(said_enough(campaign.policy), status=Triplet.Status.OPEN)
+
+
+def said_enough(policy: Policy) -> Q:
+    """As many as a first round asks have voted, or said that they can't: none of them may come."""
+    return Q(votes__gte=policy.annotators - F("cannot_judge"))
 
 
 def split_of(triplet: Triplet) -> str:

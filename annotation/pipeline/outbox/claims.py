@@ -1,7 +1,8 @@
 """Who makes which call: a message is claimed by one update and recorded when the call is over.
 
-A process that dies in between leaves a claim that runs out; the next one sends the same call with
-the same token, which the crowd answers as it did the first time.
+A process renews its claim while it waits for answers. One that dies leaves a claim that runs out;
+the next one sends the same call with the same token, which the crowd answers as it did the first
+time.
 """
 
 import random
@@ -65,14 +66,20 @@ def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Outb
     return []
 
 
+def renew(claimed: Sequence[OutboxMessage], now: datetime) -> None:
+    """What somebody has taken over meanwhile stays theirs."""
+    mine = OutboxMessage.objects.filter(claim=claimed[0].claim, state=OutboxMessage.State.CLAIMED)
+    mine.filter(pk__in=[message.pk for message in claimed]).update(claimed_at=now)
+
+
 def _oldest(ready: QuerySet[OutboxMessage], size: int) -> list[int]:
     return list(ready.order_by("pk").values_list("pk", flat=True)[:size])
 
 
 def _free(now: datetime) -> Q:
     due = Q(retry_at=None) | Q(retry_at__lte=now)
-    # Longer than a call can take, boto3's repeats included; a second sender would do no harm,
-    # since its token is the same, but it would be one too many.
+    # Who still waits for answers renews its claim. A second sender would do no harm, since its
+    # token is the same, but it would be one too many.
     lapsed = now - timedelta(seconds=settings.CLAIM_SECONDS)
     return Q(due, state=OutboxMessage.State.PENDING) | Q(
         state=OutboxMessage.State.CLAIMED, claimed_at__lt=lapsed

@@ -6,9 +6,10 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
@@ -30,6 +31,7 @@ from annotation.pipeline.outbox.claims import (
     claim,
     record_done,
     record_fault,
+    renew,
 )
 from annotation.pipeline.outbox.send import Known, Outcome, is_forgotten, send
 from annotation.pipeline.outbox.threads import Caller, calling
@@ -68,7 +70,7 @@ def deliver(
                 return Delivery(sent, failed, short)
             # The writer of the messages may have made the HIT type after we looked.
             campaign.refresh_from_db()
-            outcomes = _send_all(batch, campaign, crowd, clock(), caller)
+            outcomes = _send_all(batch, campaign, crowd, clock, caller)
             _record(campaign, outcomes, clock())
             faults = [outcome.error for outcome in outcomes if outcome.error]
             sent += len(outcomes) - len(faults)
@@ -81,6 +83,9 @@ def deliver(
 
 def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
     """Why the account does not pay for the assignments to buy now; None where it does."""
+    campaign.refresh_from_db(fields=["state"])
+    if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):
+        return None  # what buys is held anyway
     buys = _to_buy(campaign).values_list("hit__price_cents").annotate(new=Sum("new_assignments"))
     prices = dict(buys.order_by())
     needed = sum(price * new for price, new in prices.items())
@@ -108,7 +113,6 @@ def _to_buy(campaign: Campaign) -> QuerySet[OutboxMessage]:
 
 def _held(campaign: Campaign, short: str | None) -> Q:
     """Messages that are not to be sent now."""
-    campaign.refresh_from_db(fields=["state"])
     if campaign.state == Campaign.State.CANCELLED:
         # What was sent once may be bought already: the reconciler looks, without buying.
         return Q(kind__in=SPENDING)
@@ -121,24 +125,34 @@ def _send_all(
     batch: Sequence[OutboxMessage],
     campaign: Campaign,
     crowd: Crowd,
-    now: datetime,
+    clock: Clock,
     caller: Caller,
 ) -> list[Outcome]:
-    known = _known(batch, campaign, crowd, now)
+    now = clock()
+
+    def beat() -> None:
+        renew(batch, clock())
+
+    each = partial(caller.each, beat=beat)
+    known = _known(batch, campaign, crowd, now, each)
     if isinstance(known, CrowdError):
         return [Outcome(message, error=known) for message in batch]
-    return caller.each(lambda message: send(message, campaign, crowd, known, now), batch)
+    return each(lambda message: send(message, campaign, crowd, known, now), batch)
 
 
 def _known(
-    batch: Sequence[OutboxMessage], campaign: Campaign, crowd: Crowd, now: datetime
+    batch: Sequence[OutboxMessage],
+    campaign: Campaign,
+    crowd: Crowd,
+    now: datetime,
+    each: Callable[[Callable[[Crowd], dict[str, str]], Sequence[Crowd]], list[dict[str, str]]],
 ) -> Known | CrowdError:
     """The crowd's record, read once for all the messages whose token it may have forgotten."""
     old = [message for message in batch if is_forgotten(message, now)]
     hits: dict[str, str] = {}
     if any(message.kind == OutboxMessage.Kind.CREATE for message in old):
         try:
-            hits = {hit.annotation: hit.hit_id for hit in crowd.hits()}
+            (hits,) = each(_ids_by_annotation, [crowd])  # as long as the record is
         except CrowdError as error:
             return error
     # A HIT that the crowd is known to have was published, whatever became of the answer.
@@ -155,6 +169,10 @@ def _known(
         {hit: total for hit, total in totals if hit is not None},
         _scores(campaign, passed) if passed else {},
     )
+
+
+def _ids_by_annotation(crowd: Crowd) -> dict[str, str]:
+    return {hit.annotation: hit.hit_id for hit in crowd.hits()}
 
 
 def _scores(campaign: Campaign, workers: Collection[int | None]) -> dict[int, int]:

@@ -1,10 +1,11 @@
 """Calls to the crowd, a batch at a time: in threads, or one by one where its record is ours."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from time import monotonic
 from typing import TypeVar
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.conf import settings
 from annotation.crowd.port import Crowd
 
 CALLS_A_THREAD = 32  # in one batch: what is claimed, or stored, together
+BEATS = 6  # while a claim lasts
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -22,13 +24,49 @@ class Caller:
     batch: int
     _pool: ThreadPoolExecutor | None
 
-    def each(self, call: Callable[[Asked], Answer], asked: Iterable[Asked]) -> list[Answer]:
-        """The answers in the order asked, when all are there."""
+    def each(
+        self,
+        call: Callable[[Asked], Answer],
+        asked: Iterable[Asked],
+        *,
+        beat: Callable[[], object] = lambda: None,
+    ) -> list[Answer]:
+        """The answers in the order asked, when all are there.
+
+        Until then `beat` is called now and then in this thread: without others, between calls.
+        """
+        pulse = _Pulse(beat)
         if self._pool is None:
-            return list(map(call, asked))
+            return [pulse.after(call(each)) for each in asked]
         # What the log lines are about is known in this thread: each call takes it along.
-        with_context = [(copy_context(), each) for each in asked]
-        return list(self._pool.map(lambda one: one[0].run(call, one[1]), with_context))
+        calls = [self._pool.submit(copy_context().run, call, each) for each in asked]
+        try:
+            return [pulse.until(one) for one in calls]
+        finally:
+            for one in calls:
+                one.cancel()
+
+
+class _Pulse:
+    def __init__(self, beat: Callable[[], object]) -> None:
+        self._beat = beat
+        self._rest = settings.CLAIM_SECONDS / BEATS
+        self._due = monotonic() + self._rest
+
+    def until(self, answer: Future[Answer]) -> Answer:
+        while not answer.done():
+            wait([answer], timeout=max(0.0, self._due - monotonic()))
+            self._beat_if_due()
+        return answer.result()
+
+    def after(self, answer: Answer) -> Answer:
+        self._beat_if_due()
+        return answer
+
+    def _beat_if_due(self) -> None:
+        if monotonic() >= self._due:
+            self._beat()
+            self._due = monotonic() + self._rest
 
 
 @contextmanager

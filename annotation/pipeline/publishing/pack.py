@@ -220,8 +220,9 @@ def positive_names() -> list[str]:
 
 
 def controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
-    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign), retired_at=None)
-    rows = usable.values_list("kind", "key", "pk")
+    """Of each name the newest, retired or not: one may retire while HITs are packed."""
+    known = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign)).order_by("pk")
+    rows = known.values_list("kind", "key", "pk")
     return {(kind, key): pk for kind, key, pk in rows}
 
 

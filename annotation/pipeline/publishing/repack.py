@@ -140,15 +140,16 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
 
 
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
-    """Each with controls of its own: negatives that serve in no HIT yet, as long as there are, and
-    none whose answer was told, as long as there are others.
+    """Each with controls whose answers nobody was told, as long as there are enough; of the
+    negatives those that serve in no other HIT first.
     """
     policy = campaign.policy
     if is_packed_with_own(campaign):
         return _own_specs(campaign, groups, first)
-    most = max(positives_needed(len(group.triplets), policy) for group in groups)
+    sizes = [len(group.triplets) for group in groups]
+    most = max(positives_needed(size, policy) for size in sizes)
     positives = unrevealed(campaign, positive_names(), Kind.POSITIVE, fewest=most)
-    turns = cycle(_negatives(campaign))
+    turns = cycle(_negatives(campaign, max(negatives_needed(size, policy) for size in sizes)))
     return [
         pack_group(
             group,
@@ -183,12 +184,12 @@ def _seed(campaign: Campaign, number: int) -> int:
     return int.from_bytes(digest[:6])
 
 
-def _negatives(campaign: Campaign) -> list[str]:
+def _negatives(campaign: Campaign, fewest: int) -> list[str]:
     """Those least in use first."""
     own = campaign.controls.filter(kind=Kind.NEGATIVE, drafted=False, retired_at=None)
     used = own.annotate(used=Count("items")).order_by("used", "key")
     names = list(used.values_list("key", flat=True))
-    return unrevealed(campaign, names, Kind.NEGATIVE, fewest=len(names))
+    return unrevealed(campaign, names, Kind.NEGATIVE, fewest=fewest)
 
 
 def unrevealed(campaign: Campaign, names: Sequence[str], kind: Kind, *, fewest: int) -> list[str]:

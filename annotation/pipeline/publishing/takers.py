@@ -4,7 +4,7 @@ The rule is the crowd's own, by which a member is offered work (`inhouse.queue`)
 the campaign's record knows: who is excluded, who works elsewhere, who has judged what.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +17,7 @@ from annotation.crowd.inhouse.models import Assignment as Taken
 from annotation.crowd.inhouse.models import HitType, Member
 from annotation.models import Campaign, Exclusion, Hit
 from annotation.pipeline.labelling.disagreements import open_ties
+from annotation.pipeline.labelling.votes import ROWS
 from annotation.pipeline.publishing.pilot_conditions import other_condition
 from annotation.protocol.estimates.team_size import too_few_people
 from annotation.protocol.policy.policy import Policy
@@ -34,7 +35,7 @@ EXISTS (SELECT 1 FROM annotation_hititem i
 # and may not is looked at. A HIT whose triplets all have their labels, as after an expert's
 # decision, may be left untaken.
 _TAKERS = """
-SELECT h.wanted, (SELECT COUNT(*) FROM (
+SELECT h.asked_id, h.wanted, (SELECT COUNT(*) FROM (
     SELECT 1 FROM inhouse_member p
     WHERE p.id IN ({members}) AND {rule} AND NOT {has_judged} LIMIT {most}) takers)
 FROM (
@@ -57,7 +58,7 @@ class Stranded:
 
     assignments: int
     people: int  # so many more could take them all
-    ties: int  # triplets whose votes are even
+    ties: int  # triplets that wait for one of these, and may be decided instead
     closed: bool  # only the campaign's own annotators may take them
     is_deserted: bool = False  # nobody has ever joined the team
 
@@ -115,18 +116,24 @@ def _failed(campaign: Campaign) -> list[str]:
 def stranded(campaign: Campaign, now: datetime) -> Stranded:
     """Nothing where the campaign is not published, or its people have no accounts here."""
     hits = _with_takers(campaign, now)
-    short = [wanted - takers for wanted, takers in hits if wanted > takers]
+    short = {hit: wanted - takers for hit, wanted, takers in hits if wanted > takers}
     return Stranded(
-        assignments=sum(short),
-        people=max(short, default=0),
-        ties=open_ties(campaign).count() if short else 0,
+        assignments=sum(short.values()),
+        people=max(short.values(), default=0),
+        ties=_ties_in(short, campaign) if short else 0,
         closed=bool(short) and annotators_of(campaign) is not None,
         is_deserted=bool(short) and not Member.objects.exists(),
     )
 
 
-def _with_takers(campaign: Campaign, now: datetime) -> list[tuple[int, int]]:
-    """Of each HIT that wants people: how many, and how many are left, no further than that."""
+def _ties_in(hits: Container[int], campaign: Campaign) -> int:
+    """Not asked of the database by HIT: they may be more than a statement takes."""
+    rows = open_ties(campaign).order_by().values_list("pk", "items__hit")
+    return len({triplet for triplet, hit in rows.iterator(chunk_size=ROWS) if hit in hits})
+
+
+def _with_takers(campaign: Campaign, now: datetime) -> list[tuple[int, int, int]]:
+    """Each HIT that wants people: how many, and how many are left, no further than that."""
     policy = campaign.policy
     if not policy.crowd_traits.has_accounts or not campaign.endpoint:
         return []

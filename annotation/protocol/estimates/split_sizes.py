@@ -24,7 +24,10 @@ def apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
 
 
 def small_splits(queries: int, policy: Policy) -> str | None:
-    """A warning where dev or test is going to be empty, or nearly, all queries labelled."""
+    """A warning where dev or test is going to be empty, or nearly, all queries labelled.
+
+    Or where no release can be made, as the sizes are counts of more queries than there are.
+    """
     sizes: Mapping[str, int | float] = {
         "train": policy.train,
         "dev": policy.dev,
@@ -32,6 +35,12 @@ def small_splits(queries: int, policy: Policy) -> str | None:
     }
     if isinstance(policy.train, float):
         sizes = apportion(queries, {name: Fraction(str(size)) for name, size in sizes.items()})
+    elif (total := int(sum(sizes.values()))) > queries:
+        return (
+            f"train, dev and test want {total:,} queries ({' + '.join(map(str, sizes.values()))}), "
+            f"but the campaign has {queries:,}, so no release can be made: choose more queries, or "
+            "smaller splits in the policy."
+        )
     empty = [name for name in HELD_OUT if not sizes[name]]
     if empty:
         lack = f"{' and '.join(empty)} will be empty, and no metric can be computed there"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotation.protocol.labels.control_candidates import LONGEST_QUESTION, shared, words_of
-from annotation.protocol.labels.rewordings import Style, rewordings
+from annotation.protocol.labels.rewordings import ANY_STYLE, Style, rewordings
 
 # Of ranks as many times the candidates': a question there that asks the same is rare.
 FIRST_NEGATIVE, LAST_NEGATIVE = 6, 8
@@ -61,6 +61,8 @@ def _positives(ranked: Ranked, style: Style, answers: Mapping[str, int]) -> list
         return []
     copies = [pair.question for pair in ranked.below if pair.answer == own]
     made = rewordings(ranked.query, style)
+    if len(made) < OF_EACH_KIND:
+        made += [text for text in rewordings(ranked.query, ANY_STYLE) if text not in made]
     drafts = [
         *(Draft("positive", "copy", question, own) for question in copies if _tells(own, answers)),
         *(Draft("positive", "rewording", question, own) for question in made),

@@ -17,6 +17,7 @@ from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import SUBMITTED_OR_DECIDED, Assignment, Queue
 from annotation.models import Hit
 from annotation.pipeline.collecting.review import FIELD
+from annotation.pipeline.controls.reveals import hits_revealed_to
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import (
     BEHAVIOUR,
@@ -165,8 +166,14 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
-    now, closed = timezone.now(), closed_queues(request.member)
-    assignment = assignments.take(request.member, hit_type=queue_id, closed=closed, now=now)
+    now = timezone.now()
+    assignment = assignments.take(
+        request.member,
+        hit_type=queue_id,
+        closed=closed_queues(request.member),
+        avoided=hits_revealed_to(request.member),
+        now=now,
+    )
     if assignment is not None and assignment.posted_hit_id == skipped:  # the crowd has nothing else
         assignments.give_back(request.member, assignment.assignment_id, now=now)
         assignment = None

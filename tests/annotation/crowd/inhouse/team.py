@@ -1,6 +1,7 @@
 """An in-house crowd whose time a test moves on, and the people at work."""
 
 import itertools
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -63,8 +64,10 @@ class Team:
         """A HIT for some of the members."""
         return self.publish(max_assignments=max_assignments, spec=replace(SPEC, **wishes))  # type: ignore[arg-type]
 
-    def take(self, member: Member, *, hit_type: str = "") -> Assignment | None:
-        return assignments.take(member, hit_type=hit_type, now=self.now)
+    def take(
+        self, member: Member, *, hit_type: str = "", avoided: Collection[int] = ()
+    ) -> Assignment | None:
+        return assignments.take(member, hit_type=hit_type, avoided=avoided, now=self.now)
 
     def get(self, member: Member) -> Assignment:
         work = self.take(member)

@@ -72,6 +72,24 @@ def test_of_skipped_hits_the_one_skipped_longest_ago_comes_first(team: Team, ada
     assert seen[:4] == seen[4:8] == seen[8:]
 
 
+def test_a_hit_to_avoid_is_given_only_when_nothing_else_is_left(
+    team: Team, ada: Member, bob: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, and where others have begun them too."""
+    monkeypatch.setattr(queue, "CHOICE", 2)
+    monkeypatch.setattr(queue, "WINDOW", 2)
+    avoided = [team.publish() for _ in range(5)]
+    team.do(bob)
+    last = team.publish()
+    seen = []
+    for _ in range(6):
+        work = team.take(ada, avoided=[team.posted_hit(hit).pk for hit in avoided])
+        assert work is not None
+        seen.append(team.submit(ada, work).posted_hit.hit_id)
+    assert seen[0] == last
+    assert set(seen[1:]) == set(avoided)
+
+
 def test_a_skipped_hit_is_free_for_others_at_once(team: Team, ada: Member, bob: Member) -> None:
     hit_id = team.publish(max_assignments=1)
     team.give_back(ada, team.get(ada))

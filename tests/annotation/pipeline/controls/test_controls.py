@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -11,6 +12,7 @@ from annotation.monitoring.doctor import check_controls
 from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.publishing.pack import pack_hits, positive_names
+from annotation.protocol.packing.pack import HitSpec, pack
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from tests.conftest import SetStage
@@ -43,6 +45,27 @@ def test_a_retired_control_is_packed_into_no_hit(tmp_path: Path) -> None:
     pack_hits(campaign)
     assert gone not in shown(campaign)
     assert len(positive_names()) == 5
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_control_that_retires_while_hits_are_packed_stays_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it had retired just after; a version that replaced it meanwhile comes in its place."""
+    campaign = new_campaign(tmp_path)
+    gone, old = positives()[:2]
+
+    def slowly(*given: Any, **more: Any) -> list[HitSpec]:
+        specs = pack(*given, **more)
+        retire(gone, now=timezone.now())
+        replace(old, Texts(old.query, old.question, "Twelve."), now=timezone.now())
+        return specs
+
+    monkeypatch.setattr("annotation.pipeline.publishing.pack.pack", slowly)
+    assert pack_hits(campaign).hits == 5
+    keys = [item.key for item in shown(campaign) if item.kind == "positive"]
+    assert len(keys) == 5
+    assert not old.items.exists()
 
 
 @pytest.mark.usefixtures("small_database")

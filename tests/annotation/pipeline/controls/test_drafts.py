@@ -42,9 +42,8 @@ def test_drafts_are_of_the_campaign_s_own_queries_and_corpus(campaign: Campaign)
     assert (found.queries, found.new) == (5, len(positives) + len(negatives))
     assert found.open == found.new
     bread = [one for one in positives if one.query.text == QUERIES["bread"]]
-    assert [(one.question, one.answer) for one in bread] == [
-        ("How bread is made?", "About bread: answer 0.")
-    ]
+    assert "How bread is made?" in {one.question for one in bread}
+    assert {one.answer for one in bread} == {"About bread: answer 0."}
     assert {one.query.text for one in negatives} == set(QUERIES.values())
     topics = {pair: pair[1].split(":")[0] for pair in PAIRS}
     for one in negatives:

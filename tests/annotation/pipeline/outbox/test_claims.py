@@ -13,6 +13,7 @@ from annotation.pipeline.outbox.claims import (
     claim,
     record_done,
     record_fault,
+    renew,
     wait_after,
 )
 from annotation.pipeline.publishing.publish import publish
@@ -56,6 +57,22 @@ def test_a_claim_runs_out_far_below_the_life_of_a_token(published: Stage) -> Non
     assert [message.attempts for message in again] == [2] * 5
     assert {message.first_sent_at for message in again} == {NOW}
     assert life < timedelta(hours=1)
+
+
+def test_a_claim_that_is_renewed_does_not_run_out(published: Stage) -> None:
+    batch = claimed(published)
+    life = timedelta(seconds=settings.CLAIM_SECONDS)
+    renew(batch, NOW + life)
+    assert claimed(published, NOW + 2 * life) == []
+    assert len(claimed(published, NOW + 2 * life + timedelta(seconds=1))) == 5
+
+
+def test_who_lost_a_claim_does_not_renew_the_other_s(published: Stage) -> None:
+    lost = claimed(published)
+    later = NOW + timedelta(hours=1)
+    assert claimed(published, later) == lost
+    renew(lost, later + timedelta(hours=1))
+    assert set(published.campaign.outbox.values_list("claimed_at", flat=True)) == {later}
 
 
 def test_a_passing_fault_waits_for_its_next_turn_with_its_reason(published: Stage) -> None:

@@ -1,3 +1,6 @@
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from django.conf import settings
 
@@ -10,7 +13,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
 from tests.support.threads import together
-from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.mturk import Killed, LentCrowd, MortalCrowd
 from tests.worlds.small_campaign import Stage, tie
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +26,24 @@ def die(stage: Stage, *, calls: int = 0, answered: bool = True) -> None:
     crowd = MortalCrowd(stage.mturk.url, calls=calls, answered=answered)
     with pytest.raises(Killed):
         deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
+
+
+def test_slow_calls_do_not_let_their_claims_run_out(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.pipeline.outbox.threads.BEATS", 1e12)
+    publish(stage.campaign, stage.mturk.crowd)
+    clock = stage.mturk.clock
+    begun = clock.now()
+
+    class SlowCrowd(LentCrowd):
+        def create_hit(self, **hit: Any) -> str:
+            clock.move_on(seconds=settings.CLAIM_SECONDS)
+            return super().create_hit(**hit)
+
+    assert deliver(stage.campaign, SlowCrowd(stage.mturk.url), clock=clock.now, threads=1).sent == 5
+    claimed = stage.campaign.outbox.values_list("claimed_at", flat=True)
+    assert begun + timedelta(seconds=settings.CLAIM_SECONDS) <= min(filter(None, claimed))
 
 
 def max_assignments(stage: Stage) -> int:
@@ -50,7 +71,7 @@ def test_a_living_claim_is_respected(stage: Stage) -> None:
     first.save()
     assert stage.deliver().sent == 4
     assert waiting(stage.campaign) == 1
-    stage.mturk.clock.move_on(seconds=settings.CLAIM_SECONDS - 60)
+    stage.mturk.clock.move_on(seconds=settings.CLAIM_SECONDS - 5)
     assert stage.deliver().sent == 0
 
 

@@ -9,6 +9,7 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.lifecycle import pause
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.conftest import SetStage, StartMTurk
@@ -48,6 +49,19 @@ def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
         "top it up."
     )
     assert progress(stage.campaign)["blockers"] == [f"create, 5 times: {delivery.stopped_by}"]
+
+
+class AskedForNothing(LentCrowd):
+    def balance_cents(self) -> int:
+        raise AssertionError("nothing is bought now")
+
+
+def test_a_paused_campaign_asks_for_no_balance(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    pause(stage.campaign)
+    crowd = AskedForNothing(stage.mturk.url)
+    delivery = deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
+    assert (delivery.sent, delivery.stopped_by) == (0, None)
 
 
 class EarlierLook(LentCrowd):

@@ -1,10 +1,11 @@
 """Where calls to a crowd are made: in threads, or in the caller's own for a record of ours."""
 
-from threading import get_ident
+from threading import Event, get_ident
 
 import pytest
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.pipeline.outbox import threads
 from annotation.pipeline.outbox.threads import CALLS_A_THREAD, calling
 from tests.worlds.account import Account
 
@@ -28,7 +29,32 @@ def test_calls_to_another_s_record_are_made_in_threads_and_answered_in_order(
     assert get_ident() not in {thread for _, thread in made}
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_batch_keeps_every_thread_busy_for_a_while(threads: int) -> None:
-    with calling(InhouseCrowd(), threads=threads) as caller:
-        assert caller.batch == threads * CALLS_A_THREAD
+def test_who_waits_for_an_answer_beats_until_it_is_there(
+    mturk: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer here comes after the third beat."""
+    monkeypatch.setattr(threads, "BEATS", 1e4)
+    beats, enough = [], Event()
+
+    def beat() -> None:
+        beats.append(get_ident())
+        if len(beats) == 3:
+            enough.set()
+
+    with calling(mturk.crowd, threads=1) as caller:
+        assert caller.each(lambda _: enough.wait(30), range(2), beat=beat) == [True, True]
+    assert set(beats) == {get_ident()}
+
+
+def test_between_calls_to_our_own_record_it_beats_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "BEATS", 1e12)
+    beats: list[None] = []
+    with calling(InhouseCrowd()) as caller:
+        caller.each(numbered, range(3), beat=lambda: beats.append(None))
+    assert len(beats) == 3
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_batch_keeps_every_thread_busy_for_a_while(number: int) -> None:
+    with calling(InhouseCrowd(), threads=number) as caller:
+        assert caller.batch == number * CALLS_A_THREAD

@@ -83,6 +83,23 @@ def test_it_has_controls_of_its_own(repacked: Stage) -> None:
     assert len(set(negatives)) == 3
 
 
+def test_no_revealed_negative_is_shown_while_a_fresh_one_is_left(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only fresh one goes into both HITs."""
+    negatives = stage.campaign.controls.filter(kind="negative").order_by("key")
+    fresh, *revealed = negatives.values_list("key", flat=True)
+    monkeypatch.setattr(
+        "annotation.pipeline.publishing.repack.reveal_values",
+        lambda *_, **__: {(key,) for key in revealed},
+    )
+    disagree(stage, 1, "ada", "bob")
+    disagree(stage, 2, "cara", "dan")
+    assert stage.advance().assignments_requested == 2
+    shown = stage.campaign.hits.filter(number__gt=2, items__control__kind="negative")
+    assert list(shown.values_list("items__control__key", flat=True)) == [fresh, fresh]
+
+
 def with_own_controls(stage: Stage, each: int) -> dict[str, list[Control]]:
     """Packed with so many of each kind, and published."""
     own = {kind: add_own(stage.campaign, kind) for kind in Control.Kind.values}

@@ -96,6 +96,15 @@ def test_the_ties_of_two_wait_for_a_third(tmp_path: Path, tie_mode: str) -> None
     assert team.advance().finished
 
 
+def test_a_tie_that_somebody_eligible_may_break_is_left_out(team: Team) -> None:
+    """Eve may take each HIT, and one of them wants one more than her."""
+    tied(team)
+    assert left(team) == (5, 1, 5)
+    team.member("eve")
+    PostedHit.objects.filter(pk=PostedHit.objects.latest("pk").pk).update(open_assignments=2)
+    assert left(team) == (1, 1, 1)
+
+
 def test_who_left_is_excluded_or_has_no_part_is_nobody(team: Team) -> None:
     ada, _bob = team.member("ada"), team.member("bob")
     assert left(team) == (0, 0, 0)

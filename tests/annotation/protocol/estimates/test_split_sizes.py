@@ -38,6 +38,15 @@ def test_splits_too_small_for_an_interval_are_named(queries: int, words: str | N
     assert (words or "None") in str(warning)
 
 
+def test_counts_that_want_more_queries_than_there_are_allow_no_release() -> None:
+    policy = Policy.from_dict({"train": 160, "dev": 20, "test": 1})
+    assert small_splits(180, policy) == (
+        "train, dev and test want 181 queries (160 + 20 + 1), but the campaign has 180, so no "
+        "release can be made: choose more queries, or smaller splits in the policy."
+    )
+    assert "no release" not in str(small_splits(181, policy))
+
+
 def test_a_release_says_which_splits_are_too_small_to_measure() -> None:
     assert too_small_to_measure({"train": 3, "dev": 1, "test": 9, "all": 13}) == (
         "Too few queries for an interval: dev has 1 query, test has 9 queries. "

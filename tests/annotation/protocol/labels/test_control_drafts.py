@@ -27,10 +27,18 @@ def test_positives_have_the_query_s_own_answer() -> None:
     """A near copy below the candidates, and the query in other words."""
     below = [*numbered("soil", 9), Pair("Growing tomatoes, how?", "Water them.")]
     ranked = Ranked(QUERY, "Water them.", numbered("seed", 3), below)
-    assert drafts(ranked, "positive") == [
+    assert drafts(ranked, "positive")[:2] == [
         ("copy", "Growing tomatoes, how?", "Water them."),
         ("rewording", "How can I grow tomatoes?", "Water them."),
     ]
+
+
+def test_where_the_corpus_has_too_few_words_for_a_query_others_are_used() -> None:
+    """After its own: a control that comes back is told at once."""
+    ranked = Ranked(QUERY, "Water them.", numbered("seed", 3), numbered("soil", 9))
+    found = drafts(ranked, "positive")
+    assert len(found) == OF_EACH_KIND
+    assert found[0][1] == "How can I grow tomatoes?"
 
 
 def test_an_answer_that_many_questions_share_makes_no_copy() -> None:
@@ -73,7 +81,8 @@ def test_a_negative_has_other_words_and_another_answer_than_what_is_near() -> No
 
 def test_what_a_candidate_shows_is_not_drafted_and_nothing_twice() -> None:
     candidates = [Pair("How can I grow tomatoes?", "Sun.")]
-    assert drafts(Ranked(QUERY, "Water them.", candidates, []), "positive") == []
+    shown = drafts(Ranked(QUERY, "Water them.", candidates, []), "positive")
+    assert "How can I grow tomatoes?" not in {question for _, question, _ in shown}
     below = numbered("soil", 4) + [Pair("What is a spade?", "A tool.")] * 2
     found = drafts(Ranked(QUERY, "Water them.", numbered("seed", 9), below), "negative")
     assert found == [("rank", "What is a spade?", "A tool.")]

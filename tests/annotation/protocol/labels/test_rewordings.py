@@ -1,6 +1,6 @@
 import pytest
 
-from annotation.protocol.labels.rewordings import Style, rewordings
+from annotation.protocol.labels.rewordings import ANY_STYLE, Style, rewordings
 
 CORPUS = (
     "How can I open an account?",
@@ -8,7 +8,12 @@ CORPUS = (
     "What is the best way to save?",
     "What is the best way to travel?",
     "Where do I purchase stamps?",
-    "Can one purchase a house?",
+    "When can I purchase a house?",
+    "Can you tell me when Easter is?",
+    "Can you tell me when to go?",
+    "When exactly is Easter?",
+    "When exactly do I go?",
+    "Does auto insurance, an auto insurance, help?",
 )
 STYLE = Style.of(CORPUS)
 
@@ -25,6 +30,16 @@ STYLE = Style.of(CORPUS)
         ("Can I travel to Spain if my card expires?", "If my card expires, can I travel to Spain?"),
         ("Should I travel when it rains?", "When it rains, should I travel?"),
         ("How is bread made?", "How bread is made?"),
+        (
+            "Can I open an account for my son in Spain?",
+            "In Spain, can I open an account for my son?",
+        ),
+        ("What are the symptoms of flu?", "What are flu's symptoms?"),
+        ("What are the symptoms of flu?", "What are flu symptoms?"),
+        ("When does the bank open?", "Can you tell me when does the bank open?"),
+        ("When does the bank open?", "When exactly does the bank open?"),
+        ("How is a car insured by car insurance?", "How is a car insured by auto insurance?"),
+        ("Is a car insurance needed?", "Is an auto insurance needed?"),
         ("Where is Mount Everest located?", "Where Mount Everest is located?"),
         ("Where Can I Buy Stamps?", "Where Can I Purchase Stamps?"),
         ("where can i buy stamps", "where can i purchase stamps"),
@@ -40,9 +55,25 @@ def test_what_the_corpus_does_not_say_is_not_said() -> None:
     assert not any(text.startswith(("How to", "How do you")) for text in found)
 
 
-def test_the_farthest_rewordings_come_first() -> None:
-    first, *_ = rewordings("How do I close the account?", STYLE)
+def test_the_place_of_a_clause_stays_with_it() -> None:
+    found = rewordings("Is a loan paid if you are let go from your job?", ANY_STYLE)
+    assert not any(text.startswith("From your job") for text in found)
+
+
+@pytest.mark.parametrize("statement", ["The app is slow.", "Some cards are red."])
+def test_a_statement_is_not_made_a_question(statement: str) -> None:
+    assert not any(text.startswith(("What", "Which")) for text in rewordings(statement, ANY_STYLE))
+
+
+def test_unless_anything_may_be_said() -> None:
+    assert "Some ideas?" in rewordings("What are some ideas?", ANY_STYLE)
+    assert "Some ideas?" not in rewordings("What are some ideas?", STYLE)
+
+
+def test_each_is_far_from_the_question_and_from_those_before_it() -> None:
+    first, second, *_ = rewordings("How do I close the account?", STYLE)
     assert first == "What is best way to close account?"
+    assert second == "How can I close account?"
 
 
 def test_the_question_itself_is_none_of_them_whatever_its_case_and_end() -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Control, HitItem, Worker
 from annotation.pipeline.controls.own_controls import exposures
-from annotation.pipeline.controls.reveals import reveal_values
+from annotation.pipeline.controls.reveals import hits_revealed_to, reveal_values
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.pipeline.publishing.repack import unrevealed
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
@@ -95,6 +96,34 @@ def test_a_control_whose_answer_was_told_goes_into_new_tasks_last(team: Team) ->
     assert control.key in names
     assert control.key not in unrevealed(team.campaign, names, kind, fewest=1)
     assert unrevealed(team.campaign, names, kind, fewest=len(names))[-1] == control.key
+
+
+def test_who_was_told_a_control_s_answer_gets_tasks_that_hold_it_last(team: Team) -> None:
+    """In whatever campaign; for others they are like any."""
+    control = slip(team)
+    decide(team)
+    without = HitItem.objects.exclude(hit__assignments__isnull=False).exclude(control=None)
+    without = without.filter(control__kind=control.kind)
+    free = without.last()
+    assert free is not None
+    without.exclude(pk=free.pk).update(control=control)
+    without.filter(pk=free.pk).update(control=_another(control))
+    ada = signed_in(team.member("ada").user)
+    ada.post("/work/next")
+    taken = Assignment.objects.filter(member=team.member("ada"), status="accepted").get()
+    assert taken.posted_hit.annotation == free.hit.key
+    team.submit(taken)
+    ada.post("/work/next")
+    assert Assignment.objects.filter(member=team.member("ada"), status="accepted").exists()
+    assert len(hits_revealed_to(team.member("ada"))) == 4
+    assert not hits_revealed_to(team.member("bob"))
+
+
+def _another(control: Control) -> Control:
+    """Of the same kind and campaign."""
+    return Control.objects.create(
+        kind=control.kind, campaign=control.campaign, key="x", query="q", question="r", answer="a"
+    )
 
 
 def test_a_control_of_the_campaign_s_own_is_worn_once_its_answer_was_told(team: Team) -> None:
