@@ -97,5 +97,5 @@ def test_two_indexes_never_share_a_folder() -> None:
 def test_rows_show_themselves_in_words() -> None:
     QuerySet.objects.create(name="mine", origin="file")
     assert str(QuerySet.objects.get()) == "mine"
-    assert str(index()) == "QQ m, 5 pairs"
+    assert str(index()) == "m (question alone), 5 pairs"
     assert str(pair()) == str(query()) == "What is rain?"

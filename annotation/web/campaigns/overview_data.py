@@ -321,8 +321,9 @@ def _is_alive(campaign: Campaign, _: Figures) -> bool:
 
 
 def _is_out(campaign: Campaign, figures: Figures) -> bool:
-    """At the crowd, with votes missing."""
-    return _is_alive(campaign, figures) and bool(campaign.endpoint) and figures["open"] > 0
+    """At the crowd, with votes missing or assignments that somebody may still take."""
+    left = figures["open"] or figures["outlook"]["open_assignments"]
+    return _is_alive(campaign, figures) and bool(campaign.endpoint) and left > 0
 
 
 def _to_page(campaign: Campaign, page: "Page", reader: Reader) -> Button | None:
@@ -361,7 +362,7 @@ _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
     "pause": lambda campaign, _: campaign.state in (State.ACTIVE, State.CAPPED),
     "budget": lambda campaign, _: _is_alive(campaign, _) and not is_free(campaign.policy),
     "extend": lambda campaign, figures: (
-        _is_out(campaign, figures) and campaign.state != State.PAUSED
+        figures["open"] > 0 and _is_out(campaign, figures) and campaign.state != State.PAUSED
     ),
     "expire": _is_out,
     "retry": lambda _, figures: any(one["operation"] == "retry" for one in figures["blockers"]),
@@ -370,13 +371,14 @@ _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
 }
 
 
-_OF_COMPLETE = ("retry", "reconcile")  # the others would change nothing
+# The others would change nothing.
+_OF_COMPLETE = ("expire", "retry", "reconcile")
 
 
 def _buttons(
     campaign: Campaign, figures: Figures | None, reader: Reader, *, done: bool
 ) -> list[Button]:
-    known = figures or {"open": 0, "blockers": []}
+    known = figures or {"open": 0, "outlook": {"open_assignments": 0}, "blockers": []}
     fitting = [name for name, fits in _FITTING.items() if fits(campaign, known)]
     if done:
         fitting = [name for name in fitting if name in _OF_COMPLETE]

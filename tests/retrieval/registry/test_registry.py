@@ -389,7 +389,7 @@ def test_an_index_knows_the_registered_model_that_it_was_made_with(add_pairs: Ad
     model = register(trained("faq-qqa"))
     index = build_index("faq-qqa", "QQA", encoder=named(model.path))
     assert (index.trained, index.known_as) == (model, "faq-qqa")
-    assert str(index) == "QQA faq-qqa, 3 pairs"
+    assert str(index) == "faq-qqa (question and answer together), 3 pairs"
     assert (other.trained, other.known_as) == (None, "keywords")
     assert model_of(other) == "keywords"
     assert model_of(index) == str(model.path)

@@ -58,10 +58,13 @@ def test_the_list_shows_each_with_its_improvement_and_which_is_in_use(
     said = text_of(as_("looker").get(reverse("database-models")))
     assert "first in use P@1 48.0 MAP 40.0" in said
     improvement = "P@1 +9.3 MAP +0.0 MRR +0.0 Hit@5 +0.0 Hit@10 +0.0"
-    assert f"{improvement} over {BASE} retriever, QQA {BASE} faq-1" in said
+    assert (
+        f"{improvement} over {BASE} Retriever reads the question and its answer {BASE} faq-1"
+        in said
+    )
     assert "second P@1 48.0" in said
     assert "Hit@10 70.0 QRC, 5 queries There was no answer selector before it" in said
-    assert f"answer selector, QAQ {BASE} faq-1" in said
+    assert f"Answer selector reads the answer and its question {BASE} faq-1" in said
 
 
 def test_a_models_page_has_the_figures_of_its_card(as_: As) -> None:

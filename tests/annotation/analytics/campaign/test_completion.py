@@ -74,6 +74,15 @@ def test_every_face_says_so_and_offers_nothing_that_does_nothing(
     assert client.get(f"/api/v1/campaigns/{team.campaign}").json()["state"] == "complete"
 
 
+def test_work_that_somebody_may_still_take_can_be_ended(team: Team, client: Client) -> None:
+    """As after an owner has decided ties for which a third person was asked."""
+    team.advance()
+    team.campaign.hits.filter(number=1).update(max_assignments=3)
+    take(team.campaign, clock=team.clock.now)
+    overview = client.get(f"/admin/campaigns/{team.campaign}/").context["overview"]
+    assert [button.title for button in overview.buttons] == ["Expire", "Reconcile"]
+
+
 def test_a_complete_campaign_shows_its_releases_or_the_way_to_the_first(
     team: Team, client: Client
 ) -> None:
