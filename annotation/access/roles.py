@@ -48,6 +48,7 @@ PERMISSIONS: Mapping[str, frozenset[str]] = {
     Role.Name.ANNOTATOR: frozenset(),
 }
 
+BY_MODEL = "django.contrib.auth.backends.ModelBackend"
 # Each shows labels or votes: in a release, as a control that all agreed on, in the tables by hand.
 TELLS_LABELS = (SEE_VOTES, DOWNLOAD, CHANGE_CONTROLS, "annotation.view_triplet")
 
@@ -153,6 +154,15 @@ def kept_from(user: User) -> QuerySet[Campaign]:
     theirs = _annotators().filter(campaign=OuterRef("pk"))
     mine = _annotators().filter(Q(campaign=None) | Q(campaign=OuterRef("pk")), user=user)
     return Campaign.objects.filter(Exists(theirs), ~Exists(mine))
+
+
+def adjudicators_of(campaign: Campaign) -> QuerySet[User]:
+    """Accounts that may adjudicate, by a role or by the site's own permissions."""
+    names = [name for name, permissions in PERMISSIONS.items() if ADJUDICATE in permissions]
+    roles = Role.objects.filter(Q(campaign=campaign) | Q(campaign=None), name__in=names)
+    everywhere = User.objects.with_perm(ADJUDICATE, backend=BY_MODEL)
+    either = Q(pk__in=roles.values("user")) | Q(pk__in=everywhere.values("pk"))
+    return User.objects.filter(either, is_active=True)
 
 
 def annotators_of(campaign: Campaign) -> QuerySet[Role] | None:

@@ -9,6 +9,7 @@ from django.db.models import Count, Max, Min, Sum
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OutboxMessage
+from annotation.pipeline.gold.adjudicate import nobody_may_decide_ties
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of, first_round_cents
 from annotation.pipeline.outbox.claims import Clock
@@ -207,6 +208,12 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:
         yield Blocker(reason, reason + command, operation="extend", options={"days": 7})
 
 
+UNDECIDED_BY_ALL = (
+    ", or make somebody who has not judged the ties an adjudicator: nobody who is one may decide "
+    "them"
+)
+
+
 def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
     """Nobody who may take them is left: no pass mends that, people do."""
     if not left.assignments or campaign.state == State.CANCELLED:
@@ -222,6 +229,8 @@ def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
         decides = campaign.policy.adjudication == "decide"
         ties = _without_votes(left.ties, decides=decides)
         alternative = "ties" if decides else "review"
+        if decides and nobody_may_decide_ties(campaign):
+            ties, alternative = UNDECIDED_BY_ALL, "roles"
     reason = f"{those} that nobody eligible is left for: {todo}"
     if left.is_deserted and not left.closed:
         people = plural(left.people, "person", "people")

@@ -27,8 +27,9 @@ from django.db.models import (
 from django.db.models.functions import MD5, Cast, Concat
 from django.utils import timezone
 
-from annotation.access.roles import is_blind
+from annotation.access.roles import adjudicators_of, is_blind
 from annotation.crowd.accounts import workers_of
+from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Assignment as Submitted
 from annotation.models import (
@@ -109,6 +110,21 @@ class Done(NamedTuple):
     @property
     def is_cut(self) -> bool:
         return self.left == MOST_COUNTED
+
+
+def pile_of(campaign: Campaign, what: What, user: User) -> "Pile":
+    member = member_of(user)
+    return Pile(campaign, what, user.get_username(), member.worker_id if member else None)
+
+
+def may_decide_ties(campaign: Campaign, user: User) -> bool:
+    return pile_of(campaign, What.TIE, user).next([]) is not None
+
+
+def nobody_may_decide_ties(campaign: Campaign) -> bool:
+    """Whoever may adjudicate has judged all of them, or has said already what they think."""
+    people = list(adjudicators_of(campaign))
+    return bool(people) and not any(may_decide_ties(campaign, one) for one in people)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
@@ -19,6 +20,7 @@ from annotation.analytics.workers import worker_figures
 from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
+from annotation.pipeline.gold.adjudicate import may_decide_ties
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
@@ -286,9 +288,12 @@ def _troubles(
 
 
 def _repairs(campaign: Campaign, blocker: Figures, reader: Reader) -> list[Button]:
+    others = {blocker["alternative"]} - {blocker["operation"]}
+    if others == {"ties"} and not may_decide_ties(campaign, cast(User, reader)):
+        others = set()  # who judged them leaves them to another
     buttons = (
         _button(campaign, blocker["operation"], reader, blocker["options"]),
-        _button(campaign, blocker["alternative"], reader),
+        *(_button(campaign, other, reader) for other in others),
     )
     return [button for button in buttons if button]
 

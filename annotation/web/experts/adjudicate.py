@@ -12,9 +12,8 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page, record
 from annotation.access.roles import ADJUDICATE
 from annotation.analytics.quality.text_diff import Part, as_judged
-from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, pile_with, piles_of
+from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, pile_of, pile_with, piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.majority import decide_tally
@@ -82,13 +81,7 @@ def _pile(request: HttpRequest, campaign: Campaign) -> Pile:
         raise UserError(f"Choose one of {', '.join(What.values)}.")
     if What(what) not in piles_of(campaign, cast(User, request.user)):
         raise UserError(WHY_NOT[What(what)])
-    member = member_of(request.user) if request.user.is_authenticated else None
-    return Pile(
-        campaign,
-        What(what),
-        expert=request.user.get_username(),
-        worker_id=member.worker_id if member else None,
-    )
+    return pile_of(campaign, What(what), cast(User, request.user))
 
 
 def _take(request: HttpRequest, pile: Pile) -> HttpResponse:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import blockers
 from annotation.crowd.inhouse.models import PostedHit
 from annotation.models import Event, Judgment, Role
@@ -39,7 +40,10 @@ def tied(folder: Path, **policy: object) -> Team:
 
 def owner(team: Team, role: str = "owner") -> Client:
     """Of the campaign, and not of the staff."""
-    user = User.objects.create_user("olga")
+    return with_role(team, User.objects.create_user("olga"), role)
+
+
+def with_role(team: Team, user: User, role: str) -> Client:
     Role.objects.create(user=user, campaign=team.campaign, name=role)
     client = Client()
     client.force_login(user)
@@ -122,6 +126,45 @@ def test_the_review_page_leads_an_owner_to_the_ties(tmp_path: Path) -> None:
     team = tied(tmp_path)
     link = f'href="/campaigns/{team.campaign}/adjudicate?what=tie">Decide ties'
     assert link in review(team, owner(team))
+
+
+def buttons(team: Team, client: Client) -> list[str]:
+    take(team.campaign, clock=team.clock.now)
+    (trouble,) = client.get(f"/admin/campaigns/{team.campaign}/").context["overview"].troubles
+    return [one.title for one in trouble.repairs]
+
+
+def test_who_judged_the_ties_is_sent_to_somebody_who_did_not(tmp_path: Path) -> None:
+    """Ada is both owner and annotator, as in many a team of two."""
+    team = tied(tmp_path)
+    ada = with_role(team, team.member("ada").user, "owner")
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert "make somebody who has not judged the ties an adjudicator" in blocker.reason
+    assert buttons(team, ada) == ["Give roles"]
+    olga = owner(team, "adjudicator")
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.alternative == "ties"
+    assert (buttons(team, ada), buttons(team, olga)) == ([], ["Decide ties"])
+    assert decide_all(team, olga) == TIES
+    assert is_complete(team.campaign)
+
+
+def test_where_experts_are_evenly_split_a_third_is_asked_for(tmp_path: Path) -> None:
+    team = tied(tmp_path)
+    olga = owner(team)
+    otto = with_role(team, User.objects.create_user("otto"), "owner")
+    address = f"/campaigns/{team.campaign}/adjudicate?what=tie"
+    tie = shown(olga.get(address))
+    assert tie
+    decide_all(team, olga, label=1)
+    otto.post(f"{address}&triplet={tie.pk}", {"triplet": tie.pk, "label": 0})
+    tie.refresh_from_db()
+    assert (tie.status, tie.expert_labels.count()) == ("open", 2)
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.alternative == "roles"
+    third = with_role(team, User.objects.create_user("tess"), "adjudicator")
+    assert decide_all(team, third, label=0) == 1
+    assert is_complete(team.campaign)
 
 
 def test_its_release_tells_what_the_owner_decided_and_verifies(tmp_path: Path) -> None:
