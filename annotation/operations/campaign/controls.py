@@ -10,6 +10,7 @@ from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
 from annotation.operations.pool import MOST_NUMBER, REPLACE, RETIRE, TEXTS, texts_in
 from annotation.pipeline.controls import candidates, drafts
+from annotation.pipeline.controls.own_controls import is_packed_with_own
 from core.errors import UserError
 
 TRIPLET = Argument("triplet", "count", "Candidate triplet", "its number", maximum=MOST_NUMBER)
@@ -29,9 +30,13 @@ def _preview_confirm(campaign: Campaign, options: Options) -> list[str]:
     return [
         f"{triplet.positive_votes:,} of {triplet.votes:,} votes are Yes. The pair is from "
         f"{pair.source}{terms}.",
-        "New HITs of all campaigns can contain this control. A worker who answers No fails it, so "
-        "confirm only what nobody can doubt.",
+        f"New HITs of {_whose(campaign)} can contain this control. A worker who answers No fails "
+        "it, so confirm only what nobody can doubt.",
     ]
+
+
+def _whose(campaign: Campaign) -> str:
+    return "this campaign" if is_packed_with_own(campaign) else "all campaigns"
 
 
 def _texts_before(campaign: Campaign, given: Options) -> Options:
@@ -115,7 +120,7 @@ OPERATIONS = (
     replace(RETIRE, title="Retire", button=RETIRE.words, **OF_A_CAMPAIGN),
     Operation(
         "confirm-control",
-        "add a control candidate to the pool, with its texts or better ones",
+        "make a candidate a control of the pool, or of a campaign with controls of its own",
         CHANGE_CONTROLS,
         _preview_confirm,
         _confirm,

@@ -16,7 +16,8 @@ from annotation.models import (
     ItemReport,
     Triplet,
 )
-from annotation.pipeline.controls.controls import Texts, add_positive
+from annotation.pipeline.controls.controls import Texts, add_own, add_positive
+from annotation.pipeline.controls.own_controls import is_packed_with_own
 from annotation.pipeline.labelling.votes import ROWS, valid_judgments
 from annotation.protocol.labels.control_candidates import (
     STEADY_VOTES,
@@ -74,7 +75,10 @@ def control_candidates(campaign: Campaign) -> QuerySet[ControlCandidate]:
 
 @transaction.atomic
 def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime) -> Control:
-    """The words may differ from the triplet's; the candidate keeps where they came from."""
+    """The words may differ from the triplet's; the candidate keeps where they came from.
+
+    It joins the pool, or the campaign's own controls where it was packed with such.
+    """
     triplet = candidate.triplet
     is_denied = triplet.expert_labels.filter(label=0).exists()
     if triplet.label != 1 or triplet.votes != triplet.positive_votes or is_denied:
@@ -82,7 +86,10 @@ def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime
             f"Triplet {triplet.pk} has no label, or somebody says No: dismiss the candidate."
         )
     _decide(candidate, State.CONFIRMED, by=by, now=now)
-    control = add_positive(texts)
+    if is_packed_with_own(triplet.campaign):
+        control = add_own(triplet.campaign, Control.Kind.POSITIVE, texts)
+    else:
+        control = add_positive(texts)
     ControlCandidate.objects.filter(pk=candidate.pk).update(control=control)
     return control
 

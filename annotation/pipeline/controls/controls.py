@@ -54,6 +54,19 @@ def add_positive(texts: Texts) -> Control:
     return control
 
 
+def add_own(campaign: Campaign, kind: Control.Kind | str, texts: Texts) -> Control:
+    """For the campaign's HITs to come alone."""
+    texts = fit(texts)
+    key = f"d{pair_key(texts.query, texts.question)[:40]}"
+    control = Control(kind=kind, campaign=campaign, key=key, drafted=True, **texts._asdict())
+    try:
+        with transaction.atomic():
+            control.save(force_insert=True)
+    except IntegrityError as error:
+        raise UserError("The campaign has a control of this query and question already.") from error
+    return control
+
+
 @transaction.atomic
 def replace(control: Control, texts: Texts, *, now: datetime) -> Control:
     """A new control with these texts in place of one, which retires."""

@@ -9,12 +9,12 @@ from itertools import islice
 from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
-from annotation.pipeline.controls.controls import Texts, fit
+from annotation.pipeline.controls.controls import Texts, add_own, fit
 from annotation.protocol.labels.control_drafts import LAST_NEGATIVE, Pair, Ranked, draft
 from annotation.protocol.labels.rewordings import Style
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from core.text.clean import pair_key, question_key
+from core.text.clean import question_key
 from retrieval.models import Candidate, QaPair, Query
 from retrieval.models.corpus import pairs_of
 from retrieval.query_sets.deeper_ranks import retrieve_deeper
@@ -91,16 +91,8 @@ def add_draft(
 @transaction.atomic
 def confirm(draft: ControlDraft, question: str, answer: str, *, by: str, now: datetime) -> Control:
     """The query stays the campaign's: it comes back as the real ones do."""
-    texts = fit(Texts(draft.query.text, question, answer))
     _decide(draft, State.CONFIRMED, by=by, now=now)
-    key = f"d{pair_key(texts.query, texts.question)[:40]}"
-    kept = Control(kind=draft.kind, campaign=draft.campaign, key=key, drafted=True)
-    kept.query, kept.question, kept.answer = texts
-    try:
-        with transaction.atomic():
-            kept.save(force_insert=True)
-    except IntegrityError as error:
-        raise UserError("The campaign has a control of this query and question already.") from error
+    kept = add_own(draft.campaign, draft.kind, Texts(draft.query.text, question, answer))
     ControlDraft.objects.filter(pk=draft.pk).update(control=kept)
     return kept
 

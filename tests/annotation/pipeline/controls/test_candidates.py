@@ -123,6 +123,16 @@ def test_nothing_is_packed_before_a_person_has_confirmed_it(campaign: Campaign) 
     assert Texts(control.query, control.question, control.answer) == NEW
 
 
+def test_where_a_campaign_has_controls_of_its_own_it_joins_those(campaign: Campaign) -> None:
+    own = campaign.controls.create(kind="positive", key="d", drafted=True)
+    campaign.hits.all()[0].items.filter(control__isnull=False).update(control=own)
+    before = positive_names()
+    find_candidates(campaign)
+    control = confirm(ControlCandidate.objects.all()[0], NEW, by="dan", now=timezone.now())
+    assert (control.campaign, control.drafted) == (campaign, True)
+    assert positive_names() == before
+
+
 def test_a_control_candidate_is_decided_once(campaign: Campaign) -> None:
     find_candidates(campaign)
     first = ControlCandidate.objects.all()[0]
