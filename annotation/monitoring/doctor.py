@@ -15,6 +15,7 @@ from redis import Redis, RedisError
 from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Campaign
+from annotation.pipeline.controls.own_controls import has_own_controls
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
 from annotation.protocol.policy.policy import Policy
@@ -140,7 +141,12 @@ def check_public_url(public_url: str, crowd: Crowd) -> Check:
 
 
 def check_controls() -> Check:
-    wanted = Policy().control_pool_size
+    """Campaigns with controls of their own need none of the pool."""
+    campaigns = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
+    wanted = max(
+        (one.policy.control_pool_size for one in campaigns if not has_own_controls(one)),
+        default=0 if campaigns else Policy().control_pool_size,
+    )
     positives = len(positive_names())
     hint = "Run `quorum controls import`, or import a file of your own."
     message = f"{positives} positive controls, {wanted} wanted"

@@ -17,7 +17,7 @@ from annotation.access.audit_log import Actor, by_page
 from annotation.access.roles import CHANGE_CONTROLS, CREATE, Account
 from annotation.crowd.inhouse.models import Member
 from annotation.jobs.requests import ask_to_import
-from annotation.models import Campaign
+from annotation.models import Campaign, Control
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.policy.policy import Policy
@@ -78,8 +78,12 @@ def _index() -> Step:
 
 def _controls(reader: Account) -> Step:
     wanted = Policy().control_pool_size
-    words = f"{wanted} items whose answer is known, to check the work."
-    step = Step("Controls", words, len(positive_names()) >= wanted)
+    words = (
+        f"{wanted} items whose answer is known, to check the work. Or draft a campaign's own from "
+        "its queries, once it has candidates."
+    )
+    own = Control.objects.filter(drafted=True, retired_at=None)
+    step = Step("Controls", words, len(positive_names()) >= wanted or own.exists())
     if not reader.has_perm(CHANGE_CONTROLS):
         return step
     return Step(

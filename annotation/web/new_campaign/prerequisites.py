@@ -66,7 +66,8 @@ def prerequisites_of(reader: Account, *, corpus: str, controls_wanted: int) -> P
     if controls < controls_wanted:
         sentence = (
             f"The pool holds {controls:,} positive controls, and the policy wants "
-            f"{controls_wanted:,}: no HIT can be packed before."
+            f"{controls_wanted:,}: add some, or draft controls of the campaign's own once its "
+            "candidates are retrieved."
         )
         missing.append((sentence, CONTROLS))
     faults = tuple(Fault(sentence, repair, reader) for sentence, repair in missing)

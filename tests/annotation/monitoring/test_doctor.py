@@ -230,6 +230,18 @@ def test_the_pool_needs_as_many_controls_as_the_policy_says() -> None:
 
 
 @pytest.mark.django_db
+def test_campaigns_with_controls_of_their_own_need_no_pool() -> None:
+    campaign = make_campaign()
+    assert "0 positive controls, 60 wanted" in check_controls().message
+    own = campaign.controls.create(kind="positive", key="d", drafted=True)
+    assert check_controls().ok
+    own.delete()
+    campaign.policy_data |= {"control_pool_size": 7}
+    campaign.save()
+    assert check_controls().message == "0 positive controls, 7 wanted"
+
+
+@pytest.mark.django_db
 def test_an_index_that_fits_the_database_is_found_and_any_other_is_not() -> None:
     assert "quorum index build" in check_index().hint
     add_index()
