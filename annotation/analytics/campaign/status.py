@@ -208,12 +208,6 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:
         yield Blocker(reason, reason + command, operation="extend", options={"days": 7})
 
 
-UNDECIDED_BY_ALL = (
-    ", or make somebody who has not judged the ties an adjudicator: nobody who is one may decide "
-    "them"
-)
-
-
 def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
     """Nobody who may take them is left: no pass mends that, people do."""
     if not left.assignments or campaign.state == State.CANCELLED:
@@ -230,7 +224,8 @@ def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
         ties = _without_votes(left.ties, decides=decides)
         alternative = "ties" if decides else "review"
         if decides and nobody_may_decide_ties(campaign):
-            ties, alternative = UNDECIDED_BY_ALL, "roles"
+            ties = ", or make somebody who has not judged the ties an adjudicator"
+            alternative = "roles"
     reason = f"{those} that nobody eligible is left for: {todo}"
     if left.is_deserted and not left.closed:
         people = plural(left.people, "person", "people")

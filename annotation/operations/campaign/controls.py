@@ -70,7 +70,9 @@ KIND = Argument("kind", "choice", "Kind", choices=tuple(Control.Kind.values))
 GIVEN = (
     replace(TEXTS[0], help="one of the campaign's"),
     replace(TEXTS[1], help="the same in other words, or for a negative something else"),
-    replace(TEXTS[2], optional=True, help="empty: the query's own, if the control is positive"),
+    replace(
+        TEXTS[2], optional=True, help="of a positive control, the query's own if it is left out"
+    ),
 )
 DRAFT = Argument("draft", "count", "Draft", "its number", maximum=MOST_NUMBER)
 

@@ -113,6 +113,7 @@ def _to_buy(campaign: Campaign) -> QuerySet[OutboxMessage]:
 
 def _held(campaign: Campaign, short: str | None) -> Q:
     """Messages that are not to be sent now."""
+    campaign.refresh_from_db(fields=["state"])  # asking for the balance may have taken long
     if campaign.state == Campaign.State.CANCELLED:
         # What was sent once may be bought already: the reconciler looks, without buying.
         return Q(kind__in=SPENDING)

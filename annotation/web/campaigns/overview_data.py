@@ -288,12 +288,12 @@ def _troubles(
 
 
 def _repairs(campaign: Campaign, blocker: Figures, reader: Reader) -> list[Button]:
-    others = {blocker["alternative"]} - {blocker["operation"]}
-    if others == {"ties"} and not may_decide_ties(campaign, cast(User, reader)):
-        others = set()  # who judged them leaves them to another
+    other = blocker["alternative"]
+    if other == "ties" and not may_decide_ties(campaign, cast(User, reader)):
+        other = None  # who judged them leaves them to another
     buttons = (
         _button(campaign, blocker["operation"], reader, blocker["options"]),
-        *(_button(campaign, other, reader) for other in others),
+        _button(campaign, other, reader) if other != blocker["operation"] else None,
     )
     return [button for button in buttons if button]
 

@@ -1,4 +1,4 @@
-"""A shelf of coffee questions whose meaning stands in their words, and another shelf beside it.
+"""Questions about coffee that say what they mean, and pairs of another source that look like them.
 
 Each question asks one thing of one way to make coffee. Of each meaning there are several wordings.
 """
