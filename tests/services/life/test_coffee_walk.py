@@ -188,7 +188,12 @@ def see_ties(owner: Owner, ties: int, adjudication: str) -> None:
 def decide_ties(owner: Owner) -> dict[Texts, int]:
     owner.follow("Decide ties")
     page, decided = owner.page, {}
-    while page.locator("article.triplet").count():
+    yes = page.get_by_role("button", name="Yes")
+    none_left = page.get_by_text("Nothing left to decide here.")
+    while True:
+        expect(yes.or_(none_left)).to_be_visible()  # a page between two has neither
+        if none_left.count():
+            return decided
         texts = (
             page.locator(".triplet .query").inner_text(),
             page.locator(".triplet .question").inner_text(),
@@ -197,8 +202,6 @@ def decide_ties(owner: Owner) -> dict[Texts, int]:
         page.get_by_role("button", name="Yes" if decided[texts] else "No").click()
         expect(page.get_by_role("heading", name="You said")).to_be_visible()
         page.get_by_role("link", name="Next").click()
-    owner.sees("Nothing left to decide here.")
-    return decided
 
 
 def ask_a_third(owner: Owner, new_page: NewPage, controls: set[Texts]) -> Annotator:
