@@ -16,6 +16,7 @@ def load_encoder(
     model: str, device: str = "auto", *, precision: str = "fp32", processes: int | None = 1
 ) -> Encoder:
     """`precision`: fp32, bf16 or fp16; `processes`: None for as many as are usual on the device."""
+    require_model(model)
     from retrieval.encoders import encoder  # noqa: PLC0415
 
     return encoder.load_encoder(model, device, precision=precision, processes=processes)
@@ -38,6 +39,7 @@ def choose_precision(
 
 
 def load_scorer(model: str, device: str = "auto") -> Scorer:
+    require_model(model)
     from retrieval.encoders.cross_encoder import reranker  # noqa: PLC0415
 
     return reranker.load_scorer(model, device)
@@ -48,3 +50,10 @@ def load_selector(folder: Path, device: str = "auto") -> Selector:
     from retrieval.encoders.cross_encoder import load  # noqa: PLC0415
 
     return load.load_selector(folder, device)
+
+
+def require_model(name: str) -> None:
+    """UserError where nothing has this name."""
+    from retrieval.encoders import locate  # noqa: PLC0415
+
+    locate.require_model(name)

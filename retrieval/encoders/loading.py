@@ -8,18 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import (
-    HFValidationError,
-    LocalEntryNotFoundError,
-    StrictDataclassError,
-)
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
+from retrieval.encoders.locate import ENTER_ANOTHER, require_model
 from retrieval.encoders.out_of_memory import wants_memory
 from retrieval.encoders.selector import is_selector
 
@@ -60,23 +56,10 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
     return model.eval().float(), str(folder) if local and not bundled else name
 
 
-def folder_of(name: str) -> Path | None:
-    """Where the files of a model lie that is found without a hub."""
-    folder = bundled_folder(name) or Path(name)
-    if folder.is_dir():
-        return folder
-    # The library finds its own models without their owner's name, too.
-    for known in (name, f"sentence-transformers/{name}"):
-        try:
-            return Path(snapshot_download(known, local_files_only=True))
-        except (LocalEntryNotFoundError, HFValidationError):
-            continue
-    return None
-
-
 @contextmanager
 def refuse_if_broken(name: str) -> Iterator[None]:
     """UserError where what is loaded meanwhile, the model of this name, cannot be."""
+    require_model(name)
     try:
         yield
     except (MemoryError, *BROKEN) as error:
@@ -86,11 +69,8 @@ def refuse_if_broken(name: str) -> Iterator[None]:
                 "a smaller model."
             ) from error
         reason = " ".join(str(error).split())[:300]
-        if isinstance(error, OSError) and folder_of(name) is None:
-            reason = "there is no package, folder or fetched model of that name"
         raise UserError(
-            f"The model {name!r} cannot be loaded ({reason}): enter an installed model package, "
-            "a folder with a model, or a model downloaded with `hf download NAME`."
+            f"The model {name!r} cannot be loaded ({reason}): {ENTER_ANOTHER}"
         ) from error
 
 

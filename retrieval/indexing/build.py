@@ -86,13 +86,14 @@ def build_index(
             f"The {where} holds no q/a pairs: add some by `quorum corpus import FILE --source "
             f"NAME{into}`."
         )
-    target = "cpu" if encoder and device == AUTO else chosen_device(device)
+    # The model first: a wrong name is refused before torch is imported to look for devices.
+    of_questions = encoder or load_encoder(model, device)
     request = BuildRequest(
         model=model,
         form=form,
-        device=target,
+        device="cpu" if encoder and device == AUTO else chosen_device(device),
         options=options or BuildOptions(),
-        encoder=encoder or load_encoder(model, target),
+        encoder=of_questions,
         given=encoder is not None,
         corpus=corpus,
     )

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from core.progress import Progress
+from retrieval.encoders.lazy import require_model
+from retrieval.registry.registry import resolve_base
 from retrieval.training.recipe import Recipe
 
 
@@ -19,6 +21,7 @@ def train_model(
     step: Progress,
 ) -> dict[str, Any]:
     """What training.json holds."""
+    require_model(resolve_base(recipe.base, recipe.kind))
     from retrieval.training import preflight, run  # noqa: PLC0415
 
     request = preflight.TrainingRequest(recipe, release, name, pairs, device)

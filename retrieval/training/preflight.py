@@ -10,9 +10,10 @@ import torch
 
 from core.errors import UserError
 from retrieval.encoders.forward import require_precision
-from retrieval.encoders.loading import chosen_device, folder_of
+from retrieval.encoders.loading import chosen_device
+from retrieval.encoders.locate import folder_of
 from retrieval.registry.registry import digest_of_folder, resolve_base
-from retrieval.registry.training_record import FORMAT, LONGEST_BASE, LONGEST_RELEASE, NAME
+from retrieval.registry.training_record import FORMAT, LONGEST_RELEASE, NAME
 from retrieval.training.data.duplicates import Duplicates, read_duplicates
 from retrieval.training.data.examples import ANCHOR, Examples, of_duplicates, of_release
 from retrieval.training.data.release_splits import Release, read_release
@@ -109,11 +110,6 @@ def _require_names(request: TrainingRequest) -> None:
     if request.name == base:
         raise UserError(
             f"The model would have the name of its base, {base}: choose another name with --name."
-        )
-    if len(base) > LONGEST_BASE:
-        raise UserError(
-            f"The base {base[:60]}... has over {LONGEST_BASE} characters: move it to a shorter "
-            "path."
         )
 
 

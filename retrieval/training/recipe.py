@@ -31,6 +31,7 @@ import yaml
 
 from core.errors import UserError
 from retrieval.ranking.input_forms import FORMS
+from retrieval.registry.training_record import LONGEST_BASE
 from retrieval.training.losses import LOSSES, losses_of
 
 # QUADRo's appendix B; a GPU's memory decides which batches can be had.
@@ -136,7 +137,7 @@ def parse_recipe(values: object) -> Recipe:
     return Recipe(
         kind=kind,
         form=_one_of("form", values.get("form"), FORMS[kind]),
-        base=_text("base", values.get("base")),
+        base=_model("base", values.get("base")),
         loss=_one_of("loss", values.get("loss", losses_of(kind)[0]), losses_of(kind)),
         hard_negatives=_whole("hard_negatives", values.get("hard_negatives", 1), 0, 29),
         learning_rate=_several("learning_rate", values, PAPER_RATES[kind], _rate),
@@ -156,9 +157,11 @@ def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     return value
 
 
-def _text(name: str, value: object) -> str:
+def _model(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise Fault(f"{name} is {_render(value)}, and must name a model")
+    if len(value) > LONGEST_BASE:
+        raise Fault(f"{name} has over {LONGEST_BASE} characters: move the model to a shorter path")
     return value.strip()
 
 

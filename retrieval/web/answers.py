@@ -1,5 +1,6 @@
 """Answering from the site: the selector, as encoder and index, is loaded once a process."""
 
+from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
 
@@ -36,6 +37,13 @@ def answered(
         return answerer.select(question, hits), lacking
     finally:
         _selecting.release()
+
+
+def warm_selector() -> None:
+    """The selector is loaded before anybody asks, if the settings name one."""
+    if settings.SELECTOR:
+        with suppress(UserError):  # whoever asks reads it; this is nobody's question
+            _selector(settings.SELECTOR)
 
 
 def _answerer(searcher: Searcher) -> Answerer:

@@ -18,6 +18,7 @@ from retrieval.models import QaPair
 from retrieval.models.corpus import ALL
 from retrieval.ranking.fusion import BM25, DENSE
 from retrieval.web.access import database_page, may
+from retrieval.web.answers import warm_selector
 from retrieval.web.forms import corpus_field
 from retrieval.web.search_runner import MAX_ASKED, SearchResult, find, is_loaded, warm
 
@@ -81,8 +82,9 @@ def search(request: HttpRequest) -> HttpResponse:
 @require_safe
 @database_page()
 def warm_up(_: HttpRequest) -> HttpResponse:
-    """Asked for by the page, while its reader types."""
+    """Asked for by the pages, while their reader types."""
     warm()
+    warm_selector()
     return HttpResponse(status=204)
 
 

@@ -140,11 +140,28 @@ def test_a_real_model_retrieves_the_paraphrase_first(
     assert [candidate.pair.question for candidate in first] == [PAIRS[3][0], PAIRS[2][0]]
 
 
-def test_torch_and_faiss_stay_out_until_they_are_needed() -> None:
+REFUSED = """
+for load in lazy.load_encoder, lazy.load_scorer:
+    try:
+        load("no/such-model")
+    except UserError:
+        continue
+    sys.exit("it was taken")
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "import retrieval.search.retrieve, retrieval.admin, retrieval.corpus.ingest, "
+        "retrieval.query_sets.held_out, retrieval.commands.index",
+        "from core.errors import UserError; from retrieval.encoders import lazy" + REFUSED,
+    ],
+    ids=["commands", "wrong model"],
+)
+def test_torch_and_faiss_stay_out_until_they_are_needed(work: str) -> None:
     code = (
-        "import sys, django; django.setup(); import retrieval.search.retrieve, retrieval.admin, "
-        "retrieval.corpus.ingest, retrieval.query_sets.held_out, "
-        "retrieval.commands.index; "
+        f"import sys, django; django.setup(); {work}\n"
         "sys.exit(any(name in sys.modules for name in "
         "('torch', 'faiss', 'sentence_transformers')))"
     )

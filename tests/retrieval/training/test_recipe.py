@@ -56,6 +56,7 @@ def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
         ({"form": "QQQ"}, "form is 'QQQ', and must be one of QQ, QA, QQA, QAQ"),
         ({"kind": "retriever"}, "form is 'QAQ', and must be one of QQ, QQA"),
         ({"base": ""}, "base is '', and must name a model"),
+        ({"base": "a" * 301}, "base has over 300 characters: move the model to a shorter path"),
         ({"loss": "online-contrastive"}, "loss is 'online-contrastive', and must be one of bin"),
         ({"learning_rate": 0}, "learning_rate is 0, and must be a number above 0, at most 1"),
         ({"learning_rate": ["fast"]}, "learning_rate is 'fast', and must be a number"),

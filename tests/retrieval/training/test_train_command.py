@@ -244,7 +244,6 @@ def test_a_broken_checkpoint_is_refused_by_name(
         (SELECTOR, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
         (RETRIEVER, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
         (RETRIEVER, {"batch_size": 64}, "that can be learned from: name a batch_size of at most"),
-        (RETRIEVER, {"base": "a" * 301}, "has over 300 characters"),
     ],
 )
 def test_what_cannot_be_trained_is_told_before_it_is_begun(

@@ -53,6 +53,19 @@ def test_the_answer_is_the_one_that_the_selector_chooses(
     assert found.answer.pair.answer in page
 
 
+def test_what_the_page_loads_while_its_reader_types_has_the_selector(
+    ask: Any, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, as_: As
+) -> None:
+    answers._selector.cache_clear()
+    browser, warm = as_("looker"), reverse("database-warm")
+    settings.SELECTOR = str(tmp_path / "nothing here")
+    assert browser.get(warm).status_code == 204
+    settings.SELECTOR = str(selector_folder(tmp_path / "chooses"))
+    assert browser.get(warm).status_code == 204
+    monkeypatch.setattr(answers, "load_selector", None)  # it is not loaded again
+    assert ask("how do I make a loaf").context["result"].selector == "chooses"
+
+
 def test_below_the_threshold_the_page_says_so_and_shows_the_nearest(
     ask: Any, tmp_path: Path, settings: Any
 ) -> None:
