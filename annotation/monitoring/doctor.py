@@ -20,8 +20,8 @@ from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval.index.versions import current_index, current_indexes
-from retrieval.models import IndexVersion
+from retrieval.index.versions import current_index, current_indexes, require_fresh
+from retrieval.models import IndexVersion, QuerySet
 
 # Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
 _NO_REAL_NAMES = (
@@ -154,21 +154,34 @@ def check_controls() -> Check:
 
 
 def check_index() -> Check:
-    """Of every corpus that has one."""
-    corpora = [index.corpus for index in current_indexes()] or [None]
+    """Of the corpora that campaigns have still to find candidates in; before the first campaign, of
+    every corpus that has an index. One that lacks newer pairs is used, and said to lack them."""
+    campaigns = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
+    waiting = campaigns.filter(
+        query_set__retrieved_with=None, query_set__origin__in=QuerySet.RETRIEVED
+    )
+    corpora = {one.query_set.corpus for one in waiting.select_related("query_set__corpus")}
+    if not campaigns:
+        corpora = {index.corpus for index in current_indexes()} or {None}
     try:
-        indexes = [current_index(corpus, fresh=True) for corpus in corpora]
+        indexes = [current_index(corpus) for corpus in sorted(corpora, key=str)]
     except UserError as error:
         return Check("index", False, str(error), _index_hint(str(error)))
-    return Check("index", True, "; ".join(map(_index_line, indexes)))
+    lines = map(_index_line, indexes)
+    return Check("index", True, "; ".join(lines) or "every campaign has its candidates")
 
 
 def _index_line(index: IndexVersion) -> str:
     of = f"{index.corpus}: " if index.corpus else ""
     recall = "" if index.recall is None else f", recall@30 {index.recall:.3f}"
+    try:
+        require_fresh(index)
+        lacks = ""
+    except UserError as error:
+        lacks = f". {error}"
     return (
         f"{of}{index.pairs:,} pairs by {index.model} ({index.form}, "
-        f"{index.manifest['store']['precision']}), {index.get_kind_display()}{recall}"
+        f"{index.manifest['store']['precision']}), {index.get_kind_display()}{recall}{lacks}"
     )
 
 

@@ -19,6 +19,8 @@ class QuerySet(models.Model):
         POOL_DEPTH = "depth", "drawn from another query set, to judge what its ranks leave out"
         COPY = "copy", "drawn from another query set with candidates, to judge them once more"
 
+    RETRIEVED = (Origin.SAMPLE, Origin.FILE, Origin.POOL_DEPTH)  # the others bring candidates
+
     name = models.CharField(max_length=100, unique=True)
     # Its queries, candidates and controls come from here alone; None: from all pairs.
     corpus = models.ForeignKey(
@@ -59,7 +61,7 @@ class QuerySet(models.Model):
     @property
     def brings_candidates(self) -> bool:
         """It came with its candidates, of any number a query: none are retrieved."""
-        return self.origin in (self.Origin.IMPORT, self.Origin.COPY)
+        return self.origin not in self.RETRIEVED
 
     @property
     def retrievers(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from annotation.protocol.policy.crowds import crowd_defaults
 from core.text.clean import pair_key, question_key
 from retrieval.index.versions import index_root
 from retrieval.indexing.build import build_index
-from retrieval.models import QaPair
+from retrieval.models import Corpus, IndexVersion, QaPair
 from tests.annotation.crowd.conftest import running_emulator
 from tests.annotation.support.hits import make_campaign
 from tests.retrieval.encoders.keywords import KeywordEncoder
@@ -248,7 +248,23 @@ def test_an_index_that_fits_the_database_is_found_and_any_other_is_not() -> None
     assert check_index().ok
     assert check_index().message == "1 pairs by keywords (QQA, fp32), exact, on the CPU"
     add_pair("How many conditions has an octopus?", "Eight.")
+    assert check_index().ok
+    assert "The q/a pairs have changed since the index was made (1 then, 2 now)" in (
+        check_index().message
+    )
+
+
+@pytest.mark.django_db
+def test_only_a_corpus_that_a_campaign_has_still_to_find_candidates_in_needs_an_index() -> None:
+    campaign = make_campaign()
+    campaign.query_set.corpus = Corpus.objects.create(name="coffee")
+    campaign.query_set.save()
+    add_index()  # of all pairs
     assert not check_index().ok
+    assert "--corpus coffee" in check_index().message
+    campaign.query_set.retrieved_with = IndexVersion.objects.get()
+    campaign.query_set.save()
+    assert check_index() == Check("index", True, "every campaign has its candidates")
 
 
 @pytest.mark.django_db
