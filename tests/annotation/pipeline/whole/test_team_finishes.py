@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from annotation.analytics.campaign.status import Blocker, blockers
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Member
-from annotation.models import Campaign, Exclusion, Worker
+from annotation.models import Campaign, Exclusion, Role, Worker
 from annotation.pipeline.gold.adjudicate import Pile, What
 from annotation.pipeline.manual.exclusion import exclude
 from annotation.pipeline.publishing.completion import is_complete
+from annotation.pipeline.publishing.lifecycle import prolong
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.screening.qualification import TRIES
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
 from tests.support.examples import examples
 
@@ -44,9 +47,19 @@ class Story:
 
     def __init__(self, team: Team, people: int, seed: int, done: set[str]) -> None:
         self.team, self.random, self.done = team, Random(seed), done
-        self.here = [f"ann{number}" for number in range(people)]
-        for name in self.here:
-            team.member(name)
+        self.is_closed = self.random.random() < 0.4
+        self.here: list[str] = []
+        for number in range(people):
+            self.let_in(f"ann{number}")
+
+    def let_in(self, name: str) -> None:
+        member = self.team.member(name)
+        if self.is_closed:
+            Role.objects.create(
+                user=member.user, campaign=self.team.campaign, name=Role.Name.ANNOTATOR
+            )
+            self.done.add("closed")
+        self.here.append(name)
 
     def answer(self, _query: str, _rank: int) -> int | None:
         asks = [0, 0, 1] + [None] * (self.team.campaign.policy.cannot_judge_limit > 0)
@@ -67,23 +80,46 @@ class Story:
             return
         name = self.here.pop(self.random.randrange(len(self.here)))
         member = Member.objects.get(user__username=name)
-        if self.random.random() < 0.5 and Worker.objects.filter(worker_id=member.worker_id):
-            exclude(self.team.campaign, member.worker_id, reason="careless")
-            self.done.add("exclude")
-        else:
-            deactivate(member)
-            self.done.add("leave")
+        ways = [self.leave, self.fail_the_test]
+        if Worker.objects.filter(worker_id=member.worker_id):
+            ways.append(self.exclude)
+        self.random.choice(ways)(member)
+        self.team.advance()
+
+    def leave(self, member: Member) -> None:
+        deactivate(member)
+        self.done.add("leave")
+
+    def exclude(self, member: Member) -> None:
+        exclude(self.team.campaign, member.worker_id, reason="careless")
+        self.done.add("exclude")
+
+    def fail_the_test(self, member: Member) -> None:
+        """At every try: from now on the desk offers them nothing of this campaign."""
+        worker, _ = Worker.objects.get_or_create(crowd=INHOUSE.kind, worker_id=member.worker_id)
+        tries = {"answers": {}, "correct": 0, "items": 1, "passed": False}
+        for _ in range(TRIES):
+            self.team.campaign.qualification_results.create(worker=worker, **tries)
+        self.done.add("fail")
+
+    def wait_too_long(self) -> None:
+        """Until what is open has expired."""
+        self.team.clock.move_on(days=self.team.campaign.policy.lifetime_days + 1)
         self.team.advance()
 
     def follow(self, blocker: Blocker) -> None:
         decides = blocker.alternative == "ties" and self.random.random() < 0.5
         if decides and self.decide_ties():
             self.done.add("ties")
+        elif blocker.operation == "extend":
+            days = blocker.options["days"]
+            assert isinstance(days, int)
+            prolong(self.team.campaign, days=days, now=self.team.clock.now())
+            self.done.add("extend")
         else:
-            assert blocker.operation == "invite", blocker
-            self.here.append(f"new{Member.objects.count()}")
-            self.team.member(self.here[-1])
-            self.done.add("invite")
+            assert blocker.operation == ("roles" if self.is_closed else "invite"), blocker
+            self.let_in(f"new{Member.objects.count()}")
+            self.done.add(blocker.operation)
         self.team.advance()
 
     def decide_ties(self) -> int:
@@ -119,6 +155,8 @@ def test_a_team_finishes_or_is_told_what_would_help(campaign: Campaign) -> None:
             for _ in range(story.random.randint(0, 3)):
                 story.work(most=story.random.randint(1, 4))
                 story.lose_somebody()
+                if story.random.random() < 0.2:
+                    story.wait_too_long()
             for _ in range(MOST_ROUNDS):
                 if is_complete(mine):
                     break
@@ -130,5 +168,7 @@ def test_a_team_finishes_or_is_told_what_would_help(campaign: Campaign) -> None:
             transaction.set_rollback(True)
 
     finishes()
-    assert done == {"exclude", "invite", "leave", "ties"}
+    assert done == {
+        "closed", "exclude", "extend", "fail", "invite", "leave", "roles", "ties",
+    }  # fmt: skip
     assert not Exclusion.objects.exists()
