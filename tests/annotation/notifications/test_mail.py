@@ -56,6 +56,18 @@ def stop_link(message: EmailMessage) -> str:
     return found[1]
 
 
+def test_the_events_of_a_campaign_without_an_owner_go_to_the_superusers() -> None:
+    User.objects.create_superuser("root", email="root@example.org")
+    campaign = make_campaign()
+    assert tell(campaign).to == ["root@example.org"]
+    Role.objects.create(
+        user=User.objects.create_user("ada", email="ada@example.org"),
+        campaign=campaign,
+        name="owner",
+    )
+    assert tell(campaign).to == ["ada@example.org"]
+
+
 @pytest.mark.parametrize("type", [one for one in Event.Type if one != Event.Type.WORK])
 def test_an_owner_gets_each_event_of_the_campaign(campaign: Campaign, type: Event.Type) -> None:
     message = tell(campaign, type)
