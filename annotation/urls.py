@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from annotation.crowd.inhouse.ids import FORM
 from annotation.monitoring.health import health
 from annotation.monitoring.metrics_view import metrics
+from annotation.web.account.first_account import first_account
 from annotation.web.account.home import home
 from annotation.web.account.join import join_page
 from annotation.web.account.password_reset import ResetPassword, SetPassword
@@ -39,6 +40,7 @@ urlpatterns = [
     path("password", ChangePassword.as_view(), name="password"),
     path("password/reset", ResetPassword.as_view(), name="password-reset"),
     path("password/set/<str:uidb64>/<str:token>", SetPassword.as_view(), name="password-set"),
+    path("first-account/<str:key>", first_account, name="first-account"),
     path("join/<str:code>", join_page, name="join"),
     path("team", team, name="team"),
     path("team/invitations/<int:pk>/revoke", revoke_invitation, name="revoke-invitation"),

@@ -1,11 +1,9 @@
 """How the site is served: here, in docker-compose.yml and in the demo alike."""
 
 import os
-import sys
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.db import DatabaseError, connection
 
 from config.environment import from_one
@@ -19,7 +17,6 @@ threads = 4
 keepalive = 30
 limit_request_line = 8190  # the most there is: a question in Chinese takes nine bytes a character
 preload_app = True
-CREATE_ACCOUNT = f"QUORUM_DATA={settings.DATA_DIR} {sys.executable} manage.py createsuperuser"
 control_socket_disable = True  # it would lie in the home folder, shared by all checkouts
 
 
@@ -31,13 +28,11 @@ def post_worker_init(worker: Any) -> None:
 
 
 def banner() -> list[str]:
+    from annotation.access import first_account  # noqa: PLC0415 - the site is set up by now
+
     address = f"Open {settings.PUBLIC_URL}"
-    return [address] if _has_accounts() else [address, f"No account yet? Run: {CREATE_ACCOUNT}"]
-
-
-def _has_accounts() -> bool:
-    """What the database cannot tell needs no word here."""
     try:
-        return bool(get_user_model().objects.exists())
-    except DatabaseError:
-        return True
+        wanted = first_account.is_wanted()
+    except DatabaseError:  # what the database cannot tell needs no word here
+        wanted = False
+    return [address, f"Create the first account: {first_account.link()}"] if wanted else [address]

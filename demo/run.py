@@ -42,11 +42,9 @@ def main() -> int:
 def next_commands(data: Path) -> str:
     """As the README has them."""
     folder = data.relative_to(ROOT) if data.is_relative_to(ROOT) else data
-    python = os.path.relpath(sys.executable, ROOT)
     return (
-        f"The release is in {folder}/release. To see the campaign, make an account and start the "
-        "site:\n"
-        f"  QUORUM_DATA={folder} {python} manage.py createsuperuser\n"
+        f"The release is in {folder}/release. To see the campaign, start the site and open the "
+        "link to your account that it prints:\n"
         f"  QUORUM_DATA={folder} make run"
     )
 

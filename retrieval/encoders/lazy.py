@@ -54,6 +54,6 @@ def load_selector(folder: Path, device: str = "auto") -> Selector:
 
 def require_model(name: str) -> None:
     """UserError where nothing has this name."""
-    from retrieval.encoders import locate  # noqa: PLC0415
+    from retrieval.encoders import model_folder  # noqa: PLC0415
 
-    locate.require_model(name)
+    model_folder.require_model(name)

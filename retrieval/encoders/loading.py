@@ -15,7 +15,7 @@ from transformers.utils import logging as transformers_logging
 
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.locate import ENTER_ANOTHER, require_model
+from retrieval.encoders.model_folder import ENTER_ANOTHER, require_model
 from retrieval.encoders.out_of_memory import wants_memory
 from retrieval.encoders.selector import is_selector
 

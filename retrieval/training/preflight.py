@@ -11,7 +11,7 @@ import torch
 from core.errors import UserError
 from retrieval.encoders.forward import require_precision
 from retrieval.encoders.loading import chosen_device
-from retrieval.encoders.locate import folder_of
+from retrieval.encoders.model_folder import folder_of
 from retrieval.registry.registry import digest_of_folder, resolve_base
 from retrieval.registry.training_record import FORMAT, LONGEST_RELEASE, NAME
 from retrieval.training.data.duplicates import Duplicates, read_duplicates

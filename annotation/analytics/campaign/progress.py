@@ -1,7 +1,8 @@
 """Where a campaign stands: read-only counts.
 
-From `candidates` to `labelled` and `unresolved` they count triplets, each stage a part of the one
-before: candidates, triplets (which are packed), triplets_published, judged (with a valid vote).
+They count triplets, each stage a part of the one before: candidates, triplets (which are packed),
+triplets_published, judged (with a valid vote or a can't-judge), labelled; unresolved ones are part
+of those judged.
 """
 
 from django.db.models import Count, Q, Sum

@@ -5,6 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from annotation.access.first_account import is_wanted
 from annotation.access.roles import DOWNLOAD, may_anywhere, may_enter
 
 
@@ -13,7 +14,8 @@ from annotation.access.roles import DOWNLOAD, may_anywhere, may_enter
 def home(request: HttpRequest) -> HttpResponse:
     if may_enter(request.user):
         return redirect("dashboard")
-    return render(request, "annotation/account/landing.html")
+    context = {"first_account_wanted": is_wanted()}
+    return render(request, "annotation/account/landing.html", context)
 
 
 def entrance(request: HttpRequest) -> dict[str, object]:

@@ -27,7 +27,7 @@ OTHER_VERBS = (
     "change-role",
     "create", "create-token",
     "deactivate", "delete-account", "delete-group",
-    "delete-role", "delete-token", "disable-webhook", "enable-webhook",
+    "delete-role", "delete-token", "disable-webhook", "enable-webhook", "first-account",
     "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
     "prune vectors", "register model",

@@ -5,12 +5,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import CheckAccess, axe, browser
 from tests.services.life.corpus import Corpus, write_corpus
-from tests.services.life.owner import NAME, PASSWORD, Owner
+from tests.services.life.owner import Owner
 from tests.services.stack import ServiceStack
 
 __all__ = ["axe", "browser"]  # as in the tests of single pages
@@ -36,8 +35,7 @@ def new_page(browser: Browser, stack: ServiceStack) -> Iterator[NewPage]:
 
 @pytest.fixture
 def owner(new_page: NewPage, axe: CheckAccess) -> Owner:
-    """The first account, as an installation makes it: the rest is done by pages."""
-    User.objects.create_superuser(NAME, password=PASSWORD)
+    """Who started the site, with the link that it printed."""
     return Owner(new_page(), axe)
 
 

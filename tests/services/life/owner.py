@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+from annotation.access.first_account import link
 from tests.browser.conftest import SHOTS, CheckAccess
 
 NAME, PASSWORD = "owner", "runs campaigns all day"
@@ -29,11 +31,11 @@ class Owner:
     # The frame
 
     def arrive(self) -> None:
-        self.page.goto("/")
-        self.page.get_by_role("link", name="Sign in").first.click()
+        self.page.goto(urlsplit(link()).path)
         self.page.get_by_label("Username").fill(NAME)
-        self.page.get_by_label("Password").fill(PASSWORD)
-        self.page.get_by_role("button", name="Sign in").click()
+        for label in "Password", "Password confirmation":
+            self.page.get_by_label(label, exact=True).fill(PASSWORD)
+        self.page.get_by_role("button", name="Create account").click()
         expect(self.heading("To your first dataset")).to_be_visible()
 
     def go(self, name: str) -> None:

@@ -88,6 +88,7 @@ WITHOUT: Mapping[str, str] = {
     "team": ACCOUNTS,
     "team/invitations/<int:pk>/revoke": ACCOUNTS,
     "team/members/<int:pk>": ACCOUNTS,
+    "first-account/<str:key>": ACCOUNTS,
     "join/<str:code>": ACCOUNTS,
     "password": ACCOUNTS,
     "password/reset": ACCOUNTS,

@@ -186,6 +186,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         mails
     """),
     (all_get(404), all_get(404), """
+        first-account/<str:key>
         mails/confirm/<str:token>
         mails/stop/<str:token>
     """),

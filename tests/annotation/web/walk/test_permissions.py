@@ -56,7 +56,7 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
 # Each of these has tests of its own: the frame's page, health, the pages of other subjects.
 ELSEWHERE = {"home", "health", "metrics", "hit", "qualification-test", "people", "instructions"}
 ELSEWHERE |= {"adjudicate", "mail-preferences", "confirm-address", "unsubscribe"}
-ELSEWHERE |= {"password-reset", "password-set", "campaign-way"}
+ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
 FORMS: Mapping[str, Mapping[str, str]] = {
     "/join/CODE": NEW_MEMBER,
     "/team": INVITATION,
