@@ -1,6 +1,7 @@
 """A receiver of webhooks: a real HTTP server in a thread, which answers as it is told to."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ class Receiver:
     status: int = 204
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     asked: int = 0  # how often, whatever the answer was
+    answered: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -20,7 +22,8 @@ class Receiver:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
+def receiving(*, seconds: float = 0) -> Iterator[Receiver]:
+    """`seconds`: after which it answers."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -30,6 +33,8 @@ def receiving() -> Iterator[Receiver]:
             if receiver.status < 300:
                 lower = {name.lower(): value for name, value in self.headers.items()}
                 receiver.got.append((lower, body))
+            time.sleep(seconds)
+            receiver.answered += 1
             self.send_response(receiver.status)
             self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")
