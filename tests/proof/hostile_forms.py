@@ -9,6 +9,7 @@ from django.urls import reverse
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.manual.qualification import items_of_try
 from tests.worlds.hostile_work import EXPERT
 from tests.worlds.team import PASSWORD
 
@@ -79,8 +80,7 @@ def qualification_path(campaign: Campaign) -> str:
 
 def all_yes(campaign: Campaign) -> dict[str, str]:
     """Half of it is wrong: the feedback comes."""
-    positions = campaign.qualification_items.values_list("position", flat=True)
-    return {f"item-{position}": "1" for position in positions}
+    return {f"item-{one.position}": "1" for one in items_of_try(campaign, 0)}
 
 
 def _forms_of_owner(campaign: Campaign) -> Iterator[Form]:

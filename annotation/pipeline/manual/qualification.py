@@ -7,14 +7,30 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
-from annotation.models import Campaign, Exclusion, OutboxMessage, QualificationResult, Worker
+from annotation.models import (
+    Campaign,
+    Exclusion,
+    OutboxMessage,
+    QualificationItem,
+    QualificationResult,
+    Worker,
+)
 from annotation.pipeline.outbox.messages import cancel_messages, token
-from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
+from annotation.protocol.screening.qualification import (
+    TRIES,
+    least_right,
+    percent_right,
+    positions_of_try,
+)
 from core.errors import UserError
 
 # At Amazon each is a call out of the ten a second that publishing and review share.
 MOST_WAITING = 1_000
 WORKER_ID = re.compile(r"[A-Z0-9]{2,64}")
+
+
+class OtherItems(UserError):
+    """The answers are to the items of another try, as of a page that stayed open."""
 
 
 def check_open(campaign: Campaign) -> None:
@@ -40,13 +56,21 @@ def exclusion_of(campaign: Campaign, worker_id: str) -> Exclusion | None:
     ).first()
 
 
+def items_of_try(campaign: Campaign, tries_before: int) -> list[QualificationItem]:
+    """In their order."""
+    items = list(campaign.qualification_items.order_by("position"))
+    count = min(campaign.policy.qualification_items, len(items))
+    return [items[at] for at in positions_of_try(tries_before, len(items), count)] if items else []
+
+
 @transaction.atomic
 def take_test(
     campaign: Campaign, worker_id: str, answers: Mapping[int, int]
 ) -> QualificationResult | None:
-    """One more try; None where none is left. `answers`: position -> 0 or 1, for every item.
+    """One more try; None where none is left. `answers`: position -> 0 or 1, for its every item.
 
-    UserError while too many who have passed wait to be let in: nothing is counted then.
+    OtherItems where the answers are to another try's; UserError while too many who have passed wait
+    to be let in: nothing is counted then.
 
     The same answers once more are the same try: who clicks twice loses none. Who has passed needs
     no other try.
@@ -61,7 +85,9 @@ def take_test(
             return earlier
     if len(before) >= TRIES:
         return None
-    items = dict(campaign.qualification_items.values_list("position", "expected"))
+    items = {one.position: one.expected for one in items_of_try(campaign, len(before))}
+    if answers.keys() != items.keys():
+        raise OtherItems("These are not the items of this try: open the test again.")
     correct = sum(answers[position] == expected for position, expected in items.items())
     result = QualificationResult.objects.create(
         campaign=campaign,

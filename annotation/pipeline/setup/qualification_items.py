@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from annotation.models import Campaign, QualificationItem
-from annotation.protocol.screening.qualification import TooFewItems, draw
+from annotation.protocol.screening.qualification import TooFewItems, draw_rounds
 from core.errors import UserError
 from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
 from core.text.clean import normalise_question
@@ -27,7 +27,7 @@ class Example:
 
 
 def create_qualification_items(campaign: Campaign, path: Path | None) -> None:
-    """The items of the campaign's round, from a file of the user's own or from ours."""
+    """The items of the campaign's test, from a file of the user's own or from ours."""
     count = campaign.policy.qualification_items
     if not count:
         if path is not None:
@@ -36,7 +36,7 @@ def create_qualification_items(campaign: Campaign, path: Path | None) -> None:
     source = path or SHIPPED
     examples = read_examples(source)
     try:
-        drawn = draw([each.expected for each in examples], count, seed=campaign.seed)
+        drawn = draw_rounds([each.expected for each in examples], count, seed=campaign.seed)
     except TooFewItems as error:
         raise UserError(
             f"The items of {source} do not do: {error}. Add some, or lower the policy's "

@@ -33,6 +33,28 @@ def draw(expected: Sequence[int], count: int, *, seed: int) -> list[int]:
     return drawn
 
 
+def draw_rounds(expected: Sequence[int], count: int, *, seed: int) -> list[int]:
+    """Of a round for each try as far as the items go, one round after the other: nobody is asked
+    again what has just been explained."""
+    left, drawn = list(range(len(expected))), list[int]()
+    while len(drawn) < TRIES * count:
+        try:
+            one = draw([expected[index] for index in left], count, seed=seed)
+        except TooFewItems:
+            if drawn:
+                break
+            raise
+        drawn += [left[index] for index in one]
+        left = [index for index in left if index not in drawn]
+    return drawn
+
+
+def positions_of_try(tries_before: int, items: int, count: int) -> range:
+    """Of `items` in rounds of `count`, which come back where there are fewer rounds than tries."""
+    first = tries_before % max(1, items // count) * count
+    return range(first, first + count)
+
+
 def percent_right(correct: int, items: int) -> int:
     """Rounded down: 99 means that something is missing. Of no items, all are right."""
     return correct * 100 // items if items else 100

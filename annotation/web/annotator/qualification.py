@@ -2,8 +2,9 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from django.core.signing import BadSignature
 from django.http import HttpRequest, HttpResponse
@@ -20,9 +21,11 @@ from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign, QualificationItem, QualificationResult
 from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.manual.qualification import (
+    OtherItems,
     check_open,
     exclusion_of,
     grant_at_once,
+    items_of_try,
     take_test,
     tries_of,
 )
@@ -33,6 +36,7 @@ from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 
 _WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}")
+POSITION = re.compile(r"[0-9]{1,3}")
 TITLE = "Qualification test"
 NO_ROUND = (
     "There is no qualification test at this address: open it from a task's page or list again."
@@ -57,9 +61,17 @@ class TestPage:
     """A campaign's test for one worker. No id: nobody has said yet who takes it."""
 
     campaign: Campaign
-    items: Sequence[QualificationItem]
     worker_id: str = ""
     typed: str = ""  # what is no id
+
+    @cached_property
+    def before(self) -> list[QualificationResult]:
+        """The tries before this one."""
+        return list(tries_of(self.campaign, self.worker_id))
+
+    @cached_property
+    def items(self) -> list[QualificationItem]:
+        return items_of_try(self.campaign, len(self.before))
 
     @property
     def has_account(self) -> bool:
@@ -96,14 +108,13 @@ def qualification_test(request: HttpRequest, signed: str) -> HttpResponse:
 
 def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     campaign = _campaign(signed)
-    items = list(campaign.qualification_items.order_by("position")) if campaign else []
-    if campaign is None or not items:
+    if campaign is None or not campaign.qualification_items.exists():
         return refuse(request, 404, "No such qualification test", NO_ROUND)
     try:
         check_open(campaign)
     except UserError as error:
         return refuse(request, 409, TITLE, str(error))
-    here = TestPage(campaign, items)
+    here = TestPage(campaign)
     return _for_member(request, here) if here.has_account else _for_claimed(request, here)
 
 
@@ -136,20 +147,21 @@ def _round(request: HttpRequest, here: TestPage) -> HttpResponse:
         return refuse(request, 403, "Not open to you", " ".join(why_excluded(exclusion)))
     if request.method == "POST":
         return _take(request, here)
-    before = list(tries_of(here.campaign, here.worker_id))
-    if before and (before[-1].passed or len(before) >= TRIES):
-        return _outcome(request, here, before[-1], feedback=False)
+    if here.before and (here.before[-1].passed or len(here.before) >= TRIES):
+        return _outcome(request, here, here.before[-1], feedback=False)
     return _form(request, here)
 
 
 def _take(request: HttpRequest, here: TestPage) -> HttpResponse:
-    answers = _answers(request, here)
-    if not here.worker_id or len(answers) < len(here.items):
+    answers = _answers(request)
+    if not here.worker_id or not _may_be_taken(here, answers):
         return _form(request, here, status=422)
     try:
         if not here.has_account:
             attempt([FROM_AN_ADDRESS.of(address_of(request))])
         result = take_test(here.campaign, here.worker_id, answers)
+    except OtherItems:  # another tab was quicker
+        return _form(request, replace(here), status=422)
     except TooMany as error:
         return refuse(request, 429, TITLE, str(error))
     except UserError as error:
@@ -170,16 +182,29 @@ def _open_queue(result: QualificationResult) -> None:
         log.warning("%s waits for the next pass to be let in", result.worker, exc_info=True)
 
 
-def _answers(request: HttpRequest, here: TestPage) -> dict[int, int]:
+def _may_be_taken(here: TestPage, answers: dict[int, int]) -> bool:
+    """All items of this try, or an earlier try that is sent once more: the pipeline knows it."""
+    given = {str(position): value for position, value in answers.items()}
+    is_whole = answers.keys() == {item.position for item in here.items}
+    return is_whole or any(one.answers == given for one in here.before)
+
+
+def _answers(request: HttpRequest) -> dict[int, int]:
     """Position -> 0 or 1; anything else that a browser may have sent is no answer."""
-    sent = {item.position: request.POST.get(f"{FIELD}{item.position}") for item in here.items}
-    return {position: int(value) for position, value in sent.items() if value in ("0", "1")}
+    sent = {name.removeprefix(FIELD): value for name, value in request.POST.items()}
+    return {
+        int(position): int(value)
+        for position, value in sent.items()
+        if POSITION.fullmatch(position) and value in ("0", "1")
+    }
 
 
-def _items(here: TestPage, given: dict[int, int]) -> list[AnsweredItem]:
+def _items(
+    here: TestPage, items: Iterable[QualificationItem], given: dict[int, int]
+) -> list[AnsweredItem]:
     return [
         _answered(here, number, item, given.get(item.position))
-        for number, item in enumerate(here.items, start=1)
+        for number, item in enumerate(items, start=1)
     ]
 
 
@@ -201,15 +226,17 @@ def _answered(
 
 
 def _form(request: HttpRequest, here: TestPage, *, status: int = 200) -> HttpResponse:
-    items = _items(here, _answers(request, here))
+    answers = _answers(request)
+    items = _items(here, here.items, answers)
     is_sent = request.method == "POST"
-    number = tries_of(here.campaign, here.worker_id).count() + 1
+    number = len(here.before) + 1
     context = _context(here) | {
         "items": [_to_judge(item) for item in items],
         "show_answer": all(item.answer.strip() for item in items),
         "instructions": render_markdown(here.campaign.instructions.latest("version").text),
         "id_fault": _id_fault(here, is_sent=is_sent),
         "missing": [item for item in items if item.given is None] if is_sent else [],
+        "is_of_another_try": not answers.keys() <= {item.position for item in here.items},
         "number": number,
         "attempt": f"test {here.campaign.uid} {here.worker_id} {number}{' again' * is_sent}",
         "reasons": (),
@@ -243,10 +270,13 @@ def _outcome(
 ) -> HttpResponse:
     given = {int(position): value for position, value in result.answers.items()}
     left = TRIES - tries_of(here.campaign, here.worker_id).count()
+    asked = here.campaign.qualification_items.filter(position__in=given).order_by("position")
     context = _context(here) | {
         "result": result,
-        "items": _items(here, given) if feedback else [],
+        "items": _items(here, asked, given) if feedback else [],
         "left": left,
+        "are_others": not given.keys()
+        & {one.position for one in items_of_try(here.campaign, TRIES - left)},
         "contact": whom_to_write_to(here.campaign.policy.crowd_traits),
     }
     return render(request, "annotation/annotator/qualification_result.html", context)
@@ -254,10 +284,11 @@ def _outcome(
 
 def _context(here: TestPage) -> dict[str, object]:
     percent = here.campaign.policy.qualification_pass_percent
+    count = here.campaign.policy.qualification_items
     return {
         "has_account": here.has_account,
         "worker_id": here.worker_id or here.typed,
-        "count": len(here.items),
-        "least": least_right(len(here.items), percent),
+        "count": count,
+        "least": least_right(count, percent),
         "tries": TRIES,
     }

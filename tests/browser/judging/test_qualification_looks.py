@@ -9,6 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign
+from annotation.pipeline.manual.qualification import items_of_try
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import add_version
 from annotation.pipeline.setup.qualification_items import create_qualification_items
@@ -32,15 +33,15 @@ def campaign(live_server: LiveServer, settings: Settings) -> Campaign:
     return campaign
 
 
-def values(campaign: Campaign, *, slips: int = 0) -> list[int]:
-    items = campaign.qualification_items.order_by("position")
-    return [item.expected if item.position >= slips else 1 - item.expected for item in items]
+def values(campaign: Campaign, *, slips: int = 0, before: int = 0) -> list[int]:
+    items = enumerate(items_of_try(campaign, before))
+    return [one.expected if number >= slips else 1 - one.expected for number, one in items]
 
 
-def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
+def answer(page: Page, campaign: Campaign, *, slips: int, before: int = 0) -> None:
     ready(page)
     page.locator("fieldset[data-item]").first.focus()
-    for value in values(campaign, slips=slips):
+    for value in values(campaign, slips=slips, before=before):
         page.keyboard.press("y" if value else "n")
     page.get_by_role("button", name="Submit").click()
 
@@ -65,11 +66,11 @@ def test_the_qualification_test_from_its_start_to_its_end(eye: Eye, campaign: Ca
     page.fill("#worker-id", "AADA")
     page.get_by_role("button", name="Submit").click()
     page.get_by_role("link", name="Try again").click()
-    answer(page, campaign, slips=3)
+    answer(page, campaign, slips=3, before=1)
     expect(page.locator(".outcome")).to_contain_text("you have 1 try left")
     eye.look("qualification-feedback")
     page.get_by_role("link", name="Try again").click()
-    answer(page, campaign, slips=4)
+    answer(page, campaign, slips=4, before=2)
     expect(page.locator(".outcome")).to_contain_text("That was the last of 3 tries")
     eye.look("qualification-failed")
     page.goto(f"{qualification_test_url(campaign)}?workerId=AEVE")

@@ -98,6 +98,25 @@ def verdicts(response: Response) -> list[str]:
     return [each.text_content().split()[-1] for each in found]
 
 
+def test_a_page_of_an_earlier_try_is_answered_with_the_items_of_this_one(
+    campaign: Campaign, submit: Visit
+) -> None:
+    for position in range(4, 8):
+        QualificationItem.objects.create(
+            campaign=campaign, position=position, query=f"q{position}", question="r",
+            expected=position % 2, why="So.",
+        )  # fmt: skip
+    assert "Not passed yet" in main_of(submit(WRONG))
+    again = submit(RIGHT)
+    assert again.status_code == 422
+    assert "Those were the items of another try" in main_of(again)
+    assert [one.get("data-item") for one in parse(again).xpath("//fieldset[@data-item]")] == [
+        "4", "5", "6", "7",
+    ]  # fmt: skip
+    assert "Not passed yet" in main_of(submit(WRONG))  # sent twice: the same try
+    assert QualificationResult.objects.count() == 1
+
+
 # The address
 
 
@@ -466,8 +485,8 @@ def team(small_database: None, tmp_path: Path) -> Team:
 def take_test_as(name: str, team: Team) -> Response:
     client = Client()
     client.force_login(User.objects.get(username=name))
-    items = team.campaign.qualification_items.values_list("position", "expected")
-    answers = {f"item-{position}": str(expected) for position, expected in items}
+    items = pipeline.items_of_try(team.campaign, 0)
+    answers = {f"item-{one.position}": str(one.expected) for one in items}
     return client.post(urlsplit(qualification_test_url(team.campaign)).path, answers)
 
 
