@@ -17,6 +17,7 @@ from retrieval.models.corpus import ALL
 BY_ENDING = "by the file's ending: JSONL, CSV, TSV or Parquet"
 MOST_FIELD = 100
 BEST = ("share", "score", "score_field")
+EXPERT = ("model", "form", "kind", "recall")  # of an index: their defaults suit nearly everybody
 
 
 def _formats() -> list[tuple[str, str]]:
@@ -153,7 +154,10 @@ class BuildForm(forms.Form):
         label="Kind",
         choices=_kinds,
         initial=AUTO,
-        help_text="Approximate kinds are faster, but may miss a few pairs.",
+        help_text="Automatic is exact as long as a question takes less than half a second (up to "
+        "6 million pairs with 384 numbers each), then a graph, and above 10 million pairs inverted "
+        "lists. pgvector keeps the index in PostgreSQL. All but the exact kinds may miss a few "
+        "pairs.",
     )
     recall = forms.FloatField(
         label="Recall",
@@ -167,6 +171,19 @@ class BuildForm(forms.Form):
     words = forms.BooleanField(
         label="Also build the keyword index (BM25)", initial=True, required=False
     )
+
+    @property
+    def usual(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name not in EXPERT]
+
+    @property
+    def expert(self) -> list[forms.BoundField]:
+        return [self[name] for name in EXPERT]
+
+    @property
+    def asks_an_expert(self) -> bool:
+        """Something else than the usual is chosen there, or is wrong."""
+        return any(one.errors or one.value() != one.initial for one in self.expert)
 
     def wanted(self) -> IndexRequest:
         given: dict[str, Any] = self.cleaned_data

@@ -21,7 +21,7 @@ from retrieval.models import Job
 from retrieval.models.corpus import ALL
 from retrieval.web.access import IMPORT, database_page, may
 from retrieval.web.database import may_see
-from retrieval.web.forms import ImportForm
+from retrieval.web.forms import BuildForm, ImportForm
 
 SHOWN_ROWS = 50
 COLUMNS = ("line", "reason", "text")
@@ -77,13 +77,19 @@ def imported(request: HttpRequest, pk: int) -> HttpResponse:
         )
         for number, sent in enumerate(job.arguments["files"], 1)
     ]
+    allowed, corpus = may(request.user), job.arguments.get("corpus", ALL)
+    indexes = job.arguments.get("index")
+    lacks_index = bool((job.result or {}).get("added")) and not indexes
     context = {
         "job": job,
-        "may": may(request.user),
+        "may": allowed,
         "source": job.arguments["source"],
-        "indexes": job.arguments.get("index"),
+        "indexes": indexes,
+        "build": BuildForm(initial={"corpus": corpus})
+        if lacks_index and allowed["build"]
+        else None,
         "elsewhere": (job.result or {}).get("elsewhere"),
-        "corpus": job.arguments.get("corpus", ALL),
+        "corpus": corpus,
         "outcomes": outcomes,
         "most_rows": MOST_REJECTED,
         "shown_rows": SHOWN_ROWS,

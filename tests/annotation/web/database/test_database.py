@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
+from lxml import html
 from pytest_django import Settings
 
 from annotation.jobs.handlers import HANDLERS
@@ -109,6 +110,42 @@ def test_a_file_that_is_sent_is_imported_with_its_rejected_rows_told(as_: As, sc
     assert (entry.actor, entry.verb, entry.subject) == ("importer", "import pairs", "faq")
     assert entry.details["files"] == ["faq.csv"]
     assert entry.details["job"] == job.pk
+
+
+def test_after_an_import_the_next_step_is_the_index_and_then_a_campaign(as_: As) -> None:
+    browser = as_("root")
+    address = upload(browser, {"faq.csv": CSV}).headers["Location"]  # without an index
+    worked()
+    page = html.fromstring(browser.get(address).content)
+    [form] = page.xpath("//main//form[@action='/admin/database/index']")
+    assert next_step(page) == "Build the index"
+    assert browser.post(form.action, dict(form.form_values())).status_code == 302
+    worked()
+    assert IndexVersion.objects.get().pairs == 1
+    later = upload(browser, {"b.csv": CSV.replace(b"sky", b"sea")}, index="on")
+    worked()
+    assert next_step(html.fromstring(browser.get(later.headers["Location"]).content)) == (
+        "Plan a campaign"
+    )
+
+
+def next_step(page: Any) -> str:
+    """The page's one primary button."""
+    buttons = page.xpath("//main//*[contains(@class, 'dash-button')]")
+    [primary] = [one for one in buttons if "dash-second" not in one.get("class")]
+    return str(primary.text_content())
+
+
+def test_a_beginner_is_asked_for_no_kind_of_index(as_: As) -> None:
+    the_pair()
+    browser = as_("builder")
+    kinds = "//details[summary='Other kinds of index']"
+    [folded] = html.fromstring(browser.get("/admin/database/").content).xpath(kinds)
+    assert folded.xpath(".//select/@name") == ["model", "form", "kind"]
+    assert folded.get("open") is None
+    answer = browser.post("/admin/database/index", {"form": "QQA", "kind": "auto", "recall": "7"})
+    [opened] = html.fromstring(answer.content).xpath(kinds)
+    assert (answer.status_code, opened.get("open")) == (422, "")
 
 
 def test_a_published_format_and_several_files_are_imported_at_once(as_: As) -> None:
