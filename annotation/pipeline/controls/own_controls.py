@@ -2,11 +2,38 @@
 
 from collections.abc import Mapping
 
+from django.db import connection
 from django.db.models import Count, Q
 
+from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, Control, HitItem
-from annotation.pipeline.controls.reveals import reveal_values
-from annotation.protocol.packing.own_controls import Exposure, OwnControl, exposures_of
+from annotation.pipeline.controls.reveals import controls_revealed_to, reveal_values
+from annotation.protocol.packing.own_controls import (
+    MOST_MEETINGS,
+    Exposure,
+    OwnControl,
+    exposures_of,
+)
+
+# Written out because every HIT is taken through it. What the member has met is read from the crowd
+# itself: their work is collected only later.
+_PUT_OFF = """
+SELECT h.id FROM annotation_hititem i JOIN annotation_hit asked ON asked.id = i.hit_id
+JOIN inhouse_postedhit h ON h.hit_id = asked.crowd_id
+WHERE h.is_open AND i.control_id IN (
+  SELECT id FROM annotation_control WHERE id IN ({revealed})
+  UNION
+  SELECT i.control_id
+  FROM (SELECT DISTINCT posted_hit_id FROM inhouse_assignment WHERE member_id = %(member)s) taken
+  JOIN inhouse_postedhit h ON h.id = taken.posted_hit_id
+  JOIN annotation_hit asked ON asked.crowd_id = h.hit_id
+  JOIN annotation_hititem i ON i.hit_id = asked.id
+  JOIN annotation_control c ON c.id = i.control_id
+  WHERE c.drafted
+  GROUP BY i.control_id HAVING COUNT(*) >= %(most)s)
+AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
+                WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id)
+"""
 
 
 def has_own_controls(campaign: Campaign) -> bool:
@@ -47,3 +74,15 @@ def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
         (control, times, (control, worker) in known)
         for control, worker, times in rows.annotate(times=Count("pk"))
     )
+
+
+def hits_put_off(member: Member) -> frozenset[int]:
+    """Primary keys of posted HITs that are new to the member, but not one of their controls.
+
+    The member was told its right answer or, of a campaign's own, has met it MOST_MEETINGS times.
+    """
+    revealed = ", ".join(map(str, controls_revealed_to(member))) or "NULL"
+    given = {"member": member.pk, "most": MOST_MEETINGS}
+    with connection.cursor() as cursor:
+        cursor.execute(_PUT_OFF.format(revealed=revealed), given)
+        return frozenset(hit for (hit,) in cursor.fetchall())
