@@ -34,6 +34,7 @@ def reveal_values(*columns: str, which: Q | None = None) -> set[tuple[Any, ...]]
 
 
 def controls_revealed_to(member: Member) -> set[int]:
+    """Primary keys of those whose right answer the member was told."""
     missed = Assignment.objects.filter(
         worker__in=workers_of(member.worker_id), failure=RejectionReason.MISSED.key
     )
