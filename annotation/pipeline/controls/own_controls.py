@@ -1,6 +1,6 @@
 """The controls that a campaign has of its own, and who has met them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from django.db import connection
 from django.db.models import Count, Q
@@ -14,6 +14,9 @@ from annotation.protocol.packing.own_controls import (
     OwnControl,
     exposures_of,
 )
+
+# Of items: those of a campaign's own controls, and of the pool that all campaigns share.
+OWN, OF_POOL = Q(control__drafted=True), Q(control__isnull=False, control__campaign=None)
 
 # Written out because every HIT is taken through it. What the member has met is read from the crowd
 # itself: their work is collected only later.
@@ -63,17 +66,22 @@ def own_controls(campaign: Campaign, kind: Control.Kind, *, fewest: int = 0) -> 
     return [*fresh, *worn[: max(0, fewest - len(fresh))]]
 
 
-def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
-    """Of each of the campaign's own controls that somebody has met."""
-    shown = HitItem.objects.filter(hit__campaign=campaign, control__drafted=True)
+def exposures(campaign: Campaign, which: Q = OWN) -> Mapping[int, Exposure]:
+    """Of each of these controls that somebody has met in the campaign."""
+    shown = HitItem.objects.filter(which, hit__campaign=campaign)
     taken = shown.exclude(hit__assignments=None).order_by()
     rows = taken.values_list("control", "hit__assignments__worker")
-    own = Q(item__control__in=campaign.controls.filter(drafted=True))
-    known = reveal_values("item__control", "assignment__worker", which=own)
+    known = _revealed(campaign) if campaign.policy.crowd_traits.has_accounts else frozenset()
     return exposures_of(
         (control, times, (control, worker) in known)
         for control, worker, times in rows.annotate(times=Count("pk"))
     )
+
+
+def _revealed(campaign: Campaign) -> Set[tuple[int, int]]:
+    """Control and worker."""
+    here = Q(item__hit__campaign=campaign)
+    return reveal_values("item__control", "assignment__worker", which=here)
 
 
 def hits_put_off(member: Member) -> frozenset[int]:
