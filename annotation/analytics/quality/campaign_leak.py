@@ -17,6 +17,8 @@ from annotation.protocol.packing.own_controls import MOST_MEETINGS, own_needed, 
 CONTROL = ("control__query", "control__question", "control__answer")
 CANDIDATE = ("triplet__candidate__query__text", "triplet__candidate__pair__question",
              "triplet__candidate__pair__answer")  # fmt: skip
+# Why a packed campaign has no AUC.
+TOO_FEW = f"Too few HITs to measure whether controls can be told apart: {LEAST_HITS} are needed."
 
 
 def measure_leak(campaign: Campaign) -> float | None:
@@ -36,13 +38,6 @@ def leak_warning(campaign: Campaign) -> str:
     if campaign.endpoint:
         remedy = ""  # its HITs stay as they are
     return f"Controls can be told apart: AUC {campaign.control_leak:.2f}.{remedy}"
-
-
-def not_measured(campaign: Campaign) -> str:
-    """Why a packed campaign has no AUC."""
-    if campaign.control_leak is not None or not campaign.hits.exists():
-        return ""
-    return f"Too few HITs to measure whether controls can be told apart: {LEAST_HITS} are needed."
 
 
 def meetings_warning(campaign: Campaign) -> str:
@@ -75,16 +70,15 @@ def _by_kind(controls: QuerySet[Control]) -> list[int]:
 
 
 def leak_figures(campaign: Campaign) -> dict[str, object]:
-    """What commands and jobs say of it; nothing where nothing is measured."""
+    """What commands and jobs say of it; nothing where nothing is packed."""
     leak = leak_warning(campaign)
     if leak and not campaign.endpoint:
         leak += f" `quorum campaign draft-controls {campaign}` drafts them."
-    figures = {
-        "control_auc": campaign.control_leak,
-        "control_auc_lacking": not_measured(campaign) or None,
-        "warning": " ".join(filter(None, [leak, meetings_warning(campaign)])) or None,
-    }
-    return {name: value for name, value in figures.items() if value is not None}
+    figures: dict[str, object] = {"control_auc": campaign.control_leak}
+    if campaign.control_leak is None:
+        figures = {"control_auc_lacking": TOO_FEW} if campaign.hits.exists() else {}
+    warning = " ".join(filter(None, [leak, meetings_warning(campaign)]))
+    return figures | ({"warning": warning} if warning else {})
 
 
 def _items_of(campaign: Campaign) -> list[ShownItem]:
