@@ -22,7 +22,7 @@ from annotation.api.controls.campaign_controls import (
     ControlDrafts,
     ControlRates,
 )
-from annotation.api.controls.control_import import ImportControls
+from annotation.api.controls.control_import import ImportControlDrafts, ImportControls
 from annotation.api.controls.controls import Controls, OneControl
 from annotation.api.database.database import BuildIndex, CountSources
 from annotation.api.database.imports import Import, Rejected
@@ -110,6 +110,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/control-rates", ControlRates.as_view()),
     path(f"{CAMPAIGN}/control-candidates", ControlCandidates.as_view()),
     path(f"{CAMPAIGN}/control-drafts", ControlDrafts.as_view()),
+    path(f"{CAMPAIGN}/control-drafts/import", ImportControlDrafts.as_view()),
     path(f"{CAMPAIGN}/triplets", Triplets.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>", OneTriplet.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>/votes", Votes.as_view()),

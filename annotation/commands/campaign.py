@@ -23,6 +23,7 @@ from annotation.commands.campaign_operations import add, add_long
 from annotation.models import Campaign
 from annotation.operations.campaigns import Wanted, draw, save_campaign, warnings_of
 from annotation.operations.instructions import save_instructions
+from annotation.operations.pool import add_drafts_of
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, no_money
 from annotation.pipeline.ledger.reservations import account_of, set_budget
@@ -267,6 +268,22 @@ def instructions(
         return {"campaign": campaign.name, "version": newest.version, "text": newest.text}
     added = save_instructions(by_command(), campaign, read_instructions(file))
     return {"campaign": campaign.name, **asdict(added)}
+
+
+@campaign_verb("import-drafts")
+def import_drafts(
+    campaign: Campaign,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="JSONL, CSV or TSV with kind (positive or negative), query, question and answer; "
+            "a positive may lack the answer.",
+        ),
+    ],
+) -> Result:
+    """Import drafts of controls, such as a model's paraphrases. A person confirms each."""
+    return asdict(add_drafts_of(by_command(), campaign, file, str(file)))
 
 
 for short in OPERATIONS.values():  # after the steps, as the help lists them

@@ -12,6 +12,8 @@ from annotation.models import Campaign, Control
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
 from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
 from annotation.pipeline.controls.import_controls import Imported, import_controls
+from annotation.pipeline.controls.import_drafts import Imported as ImportedDrafts
+from annotation.pipeline.controls.import_drafts import import_drafts
 from annotation.pipeline.gold.rejected_rows import known_as
 from core.errors import UserError
 
@@ -31,6 +33,15 @@ def add_controls_of(by: Actor, path: Path, name: str) -> Imported:
     """
     with logged(by, "import-controls", file=Path(name).name) as entry, known_as(path, name):
         imported = import_controls(path)
+        entry.details |= asdict(imported)
+    return imported
+
+
+def add_drafts_of(by: Actor, campaign: Campaign, path: Path, name: str) -> ImportedDrafts:
+    """As with controls of the pool."""
+    sent = {"file": Path(name).name}
+    with logged(by, "import-drafts", campaign, **sent) as entry, known_as(path, name):
+        imported = import_drafts(path, campaign)
         entry.details |= asdict(imported)
     return imported
 

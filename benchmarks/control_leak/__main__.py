@@ -1,7 +1,7 @@
 """`make bench SIZE=controls`: can a worker tell the controls from the rest without reading?
 
 Twenty seeded campaigns over four real corpora, with the general pool and with controls of their
-own. Confirming by a person is simulated: every draft that passes the rules is confirmed unread.
+own. Confirming by a person is simulated: see the arms.
 """
 
 import argparse
@@ -85,17 +85,18 @@ def _arms(
     policy = Policy(candidates_per_query=size.depth, negative_max_cosine=size.negative_max_cosine)
     drawn = arms.drawn(corpus, seed, policy, queries=size.queries)
     yield "pool", arms.pool(drawn)
-    yield "drafts", _own(drawn, style, answers)
+    yield "drafts", _own(drawn, style, answers, "unread")
+    yield "read", _own(drawn, style, answers, "read")
     if corpus.name in PARAPHRASED:
         apart = arms.drawn(corpus, seed, policy, queries=size.queries, kept_out=size.kept_out)
-        yield "paraphrases", _own(apart, style, answers, paraphrased=True)
+        yield "paraphrases", _own(apart, style, answers, "paraphrased")
 
 
 def _own(
-    drawn: arms.Drawn, style: Style, answers: Mapping[str, int], **how: bool
+    drawn: arms.Drawn, style: Style, answers: Mapping[str, int], how: arms.Confirming
 ) -> arms.Arm | None:
     try:
-        return arms.own(drawn, style, answers, **how)
+        return arms.own(drawn, style, answers, how)
     except PackingError:
         return None
 

@@ -1,7 +1,9 @@
-"""One seeded campaign with three kinds of controls, packed by the rules of the protocol.
+"""One seeded campaign with four kinds of controls, packed by the rules of the protocol.
 
 `pool`: the general pool and random pairs, as a campaign without controls of its own has them.
 `drafts`: the campaign's own, every draft of the rules confirmed unread.
+`read`: the same, but a person reads the negatives and dismisses what they would answer Yes to, as
+often right as a careful worker.
 `paraphrases`: as a person leaves them who reads the drafts. Positives are questions of the same
 meaning that were kept out of the corpus, in the place of the words of their own; negatives that the
 gold calls wrong are dismissed.
@@ -12,10 +14,12 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from annotation.analytics.quality.control_leak import ShownItem
+from annotation.crowd.simulated.profiles import WorkerProfiles, fraction
 from annotation.pipeline.controls.import_controls import SHIPPED
 from annotation.protocol.labels.control_drafts import LAST_NEGATIVE, Draft, Pair, Ranked, draft
 from annotation.protocol.labels.rewordings import Style
@@ -33,6 +37,7 @@ from benchmarks.control_leak.corpora import Corpus
 
 KEPT_OUT = 6  # paraphrases of each query: as many as a campaign of 30 candidates has HITs for it
 
+Confirming = Literal["unread", "read", "paraphrased"]
 Triple = tuple[str, str, str]  # query, question, answer
 
 
@@ -132,13 +137,13 @@ def _random_pairs(campaign: Drawn) -> list[tuple[int, int]]:
 
 
 def own(
-    campaign: Drawn, style: Style, answers: Mapping[str, int], *, paraphrased: bool = False
+    campaign: Drawn, style: Style, answers: Mapping[str, int], how: Confirming = "unread"
 ) -> Arm:
     """PackingError where the drafts are too few."""
     controls = Controls(campaign)
     refs: dict[str, list[OwnControl]] = {"positive": [], "negative": []}
     for query in campaign.queries:
-        for number, one in enumerate(_drafts(campaign, query, style, answers, paraphrased)):
+        for number, one in enumerate(_drafts(campaign, query, style, answers, how)):
             key = f"{query}/{number}"
             texts = (campaign.corpus.rows[query][0], one.question, one.answer)
             controls.add(one.kind, key, texts, _known(campaign, query, one))
@@ -154,17 +159,25 @@ def own(
 
 
 def _drafts(
-    campaign: Drawn, query: int, style: Style, answers: Mapping[str, int], paraphrased: bool
+    campaign: Drawn, query: int, style: Style, answers: Mapping[str, int], how: Confirming
 ) -> list[Draft]:
     rows, depth = campaign.corpus.rows, campaign.policy.candidates_per_query
     pairs = [Pair(*rows[row][:2]) for row in campaign.ranked[query]]
     ranked = Ranked(rows[query][0], rows[query][1], pairs[:depth], pairs[depth:])
     found = draft(ranked, style, answers)
-    if not paraphrased:
+    if how == "unread":
         return found
+    if how == "read":
+        return [one for one in found if not _is_dismissed(campaign, query, one)]
     written = [Draft("positive", "copy", *rows[row][:2]) for row in campaign.kept_out[query]]
     negatives = [one for one in found if one.kind == "negative"]
     return [*written, *(one for one in negatives if not _known(campaign, query, one))]
+
+
+def _is_dismissed(campaign: Drawn, query: int, one: Draft) -> bool:
+    is_wrong = one.kind == "negative" and bool(_known(campaign, query, one))
+    draw = fraction(campaign.seed, "owner", str(query), one.question)
+    return is_wrong and draw < WorkerProfiles().accuracy
 
 
 def _known(campaign: Drawn, query: int, one: Draft) -> int | None:

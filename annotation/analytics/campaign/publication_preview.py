@@ -6,6 +6,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from annotation.analytics.campaign.milestones import Milestones, milestones_of
+from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.crowd.factory import site_of
 from annotation.crowd.port import CrowdSite
 from annotation.models import Campaign
@@ -67,13 +68,13 @@ class Publication:
             *self._price(),
             self._afterwards(),
             *self.so_far.corpus.sentences(),
-            *self._too_few(),
+            *self._warnings(),
         ]
 
-    def _too_few(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         campaign = self.so_far.campaign
-        warning = too_small_a_team(campaign.policy, campaign)
-        return [warning] if warning else []
+        warnings = too_small_a_team(campaign.policy, campaign), leak_warning(campaign)
+        return [warning for warning in warnings if warning]
 
     def _where(self) -> str:
         at = self.crowd.endpoint

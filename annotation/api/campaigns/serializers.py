@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from annotation.analytics.campaign.completion import STATES, state_of
 from annotation.analytics.campaign.corpus import corpus_of
-from annotation.analytics.quality.campaign_leak import leak_warning
+from annotation.analytics.quality.campaign_leak import leak_warning, meetings_warning
 from annotation.models import Account, Campaign
 from annotation.operations.campaigns import warnings_of
 from annotation.pipeline.publishing.takers import too_small_a_team
@@ -83,7 +83,11 @@ class CampaignRead(CampaignRow):
         return campaign.query_set.retrieved_with_id is not None
 
     def get_warnings(self, campaign: Campaign) -> list[str]:
-        warnings = (too_small_a_team(campaign.policy, campaign), leak_warning(campaign))
+        warnings = (
+            too_small_a_team(campaign.policy, campaign),
+            leak_warning(campaign),
+            meetings_warning(campaign),
+        )
         return [warning for warning in warnings if warning]
 
     def get_figures(self, campaign: Campaign) -> dict[str, Any] | None:

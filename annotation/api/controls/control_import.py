@@ -1,4 +1,4 @@
-"""Many controls at once into the pool: all of them, or none."""
+"""Many controls at once into the pool, or drafts into a campaign: all of them, or none."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,11 +12,12 @@ from rest_framework.views import APIView
 
 from annotation.access.audit_log import Actor, by_api
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.api.base.access import require, user_of
+from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.inline_rows import as_file
 from annotation.api.controls.controls import SENT, TAG
-from annotation.operations.pool import add_controls_of
+from annotation.models import Control
+from annotation.operations.pool import add_controls_of, add_drafts_of
 from annotation.pipeline.controls.controls import MOST_CHARACTERS
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
 from core.rest.fields import Flag, Text
@@ -83,3 +84,50 @@ def _imported(by: Actor, controls: Sequence[Mapping[str, str]]) -> Imported:
         return add_controls_of(by, SHIPPED, SHIPPED.name)
     with as_file(controls, "controls") as path:
         return add_controls_of(by, path, path.name)
+
+
+class DraftSent(serializers.Serializer[dict[str, Any]]):
+    kind = serializers.ChoiceField(choices=Control.Kind.choices)
+    query = Text(max_length=MOST_CHARACTERS, help_text="one of the campaign's")
+    question = Text(max_length=MOST_CHARACTERS)
+    answer = Text(
+        max_length=MOST_CHARACTERS,
+        required=False,
+        help_text="of a positive, the query's own if it is left out",
+    )
+
+
+class DraftsSent(serializers.Serializer[dict[str, Any]]):
+    drafts = serializers.ListField(child=DraftSent(), min_length=1, max_length=MOST)
+
+
+class ImportedDraftsAnswer(serializers.Serializer[dict[str, Any]]):
+    read = serializers.IntegerField()
+    added = serializers.IntegerField(help_text="the rest was drafted before")
+    open = serializers.IntegerField(help_text="drafts that wait for a person now")
+
+
+class ImportControlDrafts(APIView):
+    @operation(
+        "control_draft_import",
+        "Import drafts of a campaign's own controls, such as a model's paraphrases",
+        tag=TAG,
+        description="A person confirms each. If one is not valid, none is imported, and `errors` "
+        f"lists each. Requires the permission `{CHANGE_CONTROLS}`.",
+        request=DraftsSent,
+        sent={"drafts": [{"kind": "positive", **SENT}]},
+        answers={200: ImportedDraftsAnswer},
+        example={"read": 1, "added": 1, "open": 12},
+        refusals=[404, 409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name, CHANGE_CONTROLS)
+        wanted = body(request, DraftsSent)
+        by = by_api(user_of(request))
+
+        def execute() -> Done:
+            with as_file(wanted["drafts"], "drafts") as path:
+                return Done(200, asdict(add_drafts_of(by, campaign, path, path.name)))
+
+        return once(request, execute)

@@ -112,12 +112,16 @@ def _retire(control: Control, now: datetime) -> None:
 
 
 def fit(texts: Texts) -> Texts:
-    cleaned = Texts(*map(clean_text, texts))
     try:
-        check_texts(cleaned)
+        return cleaned(texts)
     except UnfitTexts as fault:
         raise UserError(f"This is not a control: {fault}.") from fault
-    return cleaned
+
+
+def cleaned(texts: Texts) -> Texts:
+    texts = Texts(*map(clean_text, texts))
+    check_texts(texts)
+    return texts
 
 
 def _policies(control: Control) -> list[Policy]:

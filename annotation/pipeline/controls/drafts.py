@@ -9,7 +9,7 @@ from itertools import islice
 from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
-from annotation.pipeline.controls.controls import Texts, add_own, fit
+from annotation.pipeline.controls.controls import Texts, UnfitTexts, add_own, cleaned
 from annotation.protocol.labels.control_drafts import LAST_NEGATIVE, Pair, Ranked, draft
 from annotation.protocol.labels.rewordings import Style
 from core.errors import UserError
@@ -66,26 +66,35 @@ def draft_controls(
 def add_draft(
     campaign: Campaign, kind: Control.Kind, query: str, question: str, answer: str
 ) -> ControlDraft:
-    """In a person's words, or a model's. Without an answer, a positive has its query's own."""
-    asked = campaign.query_set.queries.filter(question_key=question_key(query)).first()
-    if asked is None:
-        raise UserError(
-            f"Campaign {campaign} has no query {query!r}: a draft needs one of its queries."
-        )
-    if not answer and kind == Control.Kind.POSITIVE:
-        answer = _answer_of(campaign, asked)
-    texts = fit(Texts(asked.text, question, answer))
+    """In a person's words, or a model's."""
     try:
+        draft = given_draft(campaign, kind, Texts(query, question, answer))
         with transaction.atomic():
-            return campaign.control_drafts.create(
-                kind=kind,
-                origin=ControlDraft.Origin.GIVEN,
-                query=asked,
-                question=texts.question,
-                answer=texts.answer,
-            )
+            draft.save()
+    except UnfitTexts as fault:
+        raise UserError(f"This is no draft of a control: {fault}.") from fault
     except IntegrityError as error:
         raise UserError("This question has been drafted for the query already.") from error
+    return draft
+
+
+def given_draft(campaign: Campaign, kind: Control.Kind, given: Texts) -> ControlDraft:
+    """Unsaved. Without an answer, a positive has its query's own. Raises UnfitTexts."""
+    asked = campaign.query_set.queries.filter(question_key=question_key(given.query)).first()
+    if asked is None:
+        raise UnfitTexts(f"the campaign has no query {given.query!r}")
+    answer = given.answer
+    if not answer and kind == Control.Kind.POSITIVE:
+        answer = _answer_of(campaign, asked)
+    texts = cleaned(Texts(asked.text, given.question, answer))
+    return ControlDraft(
+        campaign=campaign,
+        kind=kind,
+        origin=ControlDraft.Origin.GIVEN,
+        query=asked,
+        question=texts.question,
+        answer=texts.answer,
+    )
 
 
 @transaction.atomic

@@ -1,12 +1,42 @@
 """The controls that a campaign has of its own, and who has met them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
+from django.db import connection
 from django.db.models import Count, Q
 
+from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, Control, HitItem
-from annotation.pipeline.controls.reveals import reveal_values
-from annotation.protocol.packing.own_controls import Exposure, OwnControl, exposures_of
+from annotation.pipeline.controls.reveals import controls_revealed_to, reveal_values
+from annotation.protocol.packing.own_controls import (
+    MOST_MEETINGS,
+    Exposure,
+    OwnControl,
+    exposures_of,
+)
+
+# Of items: those of a campaign's own controls, and of the pool that all campaigns share.
+OWN, OF_POOL = Q(control__drafted=True), Q(control__isnull=False, control__campaign=None)
+
+# Written out because every HIT is taken through it. What the member has met is read from the crowd
+# itself: their work is collected only later.
+_PUT_OFF = """
+SELECT h.id FROM annotation_hititem i JOIN annotation_hit asked ON asked.id = i.hit_id
+JOIN inhouse_postedhit h ON h.hit_id = asked.crowd_id
+WHERE h.is_open AND i.control_id IN (
+  SELECT id FROM annotation_control WHERE id IN ({revealed})
+  UNION
+  SELECT i.control_id
+  FROM (SELECT DISTINCT posted_hit_id FROM inhouse_assignment WHERE member_id = %(member)s) taken
+  JOIN inhouse_postedhit h ON h.id = taken.posted_hit_id
+  JOIN annotation_hit asked ON asked.crowd_id = h.hit_id
+  JOIN annotation_hititem i ON i.hit_id = asked.id
+  JOIN annotation_control c ON c.id = i.control_id
+  WHERE c.drafted
+  GROUP BY i.control_id HAVING COUNT(*) >= %(most)s)
+AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
+                WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id)
+"""
 
 
 def has_own_controls(campaign: Campaign) -> bool:
@@ -36,14 +66,31 @@ def own_controls(campaign: Campaign, kind: Control.Kind, *, fewest: int = 0) -> 
     return [*fresh, *worn[: max(0, fewest - len(fresh))]]
 
 
-def exposures(campaign: Campaign) -> Mapping[int, Exposure]:
-    """Of each of the campaign's own controls that somebody has met."""
-    shown = HitItem.objects.filter(hit__campaign=campaign, control__drafted=True)
+def exposures(campaign: Campaign, which: Q = OWN) -> Mapping[int, Exposure]:
+    """Of each of these controls that somebody has met in the campaign."""
+    shown = HitItem.objects.filter(which, hit__campaign=campaign)
     taken = shown.exclude(hit__assignments=None).order_by()
     rows = taken.values_list("control", "hit__assignments__worker")
-    own = Q(item__control__in=campaign.controls.filter(drafted=True))
-    known = reveal_values("item__control", "assignment__worker", which=own)
+    known = _revealed(campaign) if campaign.policy.crowd_traits.has_accounts else frozenset()
     return exposures_of(
         (control, times, (control, worker) in known)
         for control, worker, times in rows.annotate(times=Count("pk"))
     )
+
+
+def _revealed(campaign: Campaign) -> Set[tuple[int, int]]:
+    """Control and worker."""
+    here = Q(item__hit__campaign=campaign)
+    return reveal_values("item__control", "assignment__worker", which=here)
+
+
+def hits_put_off(member: Member) -> frozenset[int]:
+    """Primary keys of posted HITs that are new to the member, but not one of their controls.
+
+    The member was told its right answer or, of a campaign's own, has met it MOST_MEETINGS times.
+    """
+    revealed = ", ".join(map(str, controls_revealed_to(member))) or "NULL"
+    given = {"member": member.pk, "most": MOST_MEETINGS}
+    with connection.cursor() as cursor:
+        cursor.execute(_PUT_OFF.format(revealed=revealed), given)
+        return frozenset(hit for (hit,) in cursor.fetchall())

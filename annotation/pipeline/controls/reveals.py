@@ -5,8 +5,8 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.crowd.accounts import KINDS, workers_of
-from annotation.crowd.inhouse.models import Member, PostedHit
-from annotation.models import Assignment, Control, HitItem, ItemReport, Judgment, OutboxMessage
+from annotation.crowd.inhouse.models import Member
+from annotation.models import Assignment, Control, ItemReport, Judgment, OutboxMessage
 from annotation.protocol.screening.control import RejectionReason
 
 _WRONG = Q(item__control__kind=Control.Kind.POSITIVE, value=0) | Q(
@@ -33,17 +33,16 @@ def reveal_values(*columns: str, which: Q | None = None) -> set[tuple[Any, ...]]
     return {*wrong.values_list(*columns), *unjudged.values_list(*columns)}
 
 
-def hits_revealed_to(member: Member) -> frozenset[int]:
-    """Primary keys of open posted HITs with a control whose right answer the member was told."""
+def controls_revealed_to(member: Member) -> set[int]:
+    """Primary keys of those whose right answer the member was told."""
     missed = Assignment.objects.filter(
         worker__in=workers_of(member.worker_id), failure=RejectionReason.MISSED.key
     )
     if not (failed := list(missed.values_list("pk", flat=True))):  # as of nearly everybody
-        return frozenset()
-    known = reveal_values("item__control", which=Q(assignment__in=failed))
-    hits = HitItem.objects.filter(control__in=[control for (control,) in known])
-    posted = PostedHit.objects.filter(is_open=True, hit_id__in=hits.values("hit__crowd_id"))
-    return frozenset(posted.values_list("pk", flat=True))
+        return set()
+    return {
+        control for (control,) in reveal_values("item__control", which=Q(assignment__in=failed))
+    }
 
 
 def _of_rejected_work(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -12,6 +12,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import le
 
 from annotation.protocol.packing.pack import (
     HitSpec,
@@ -64,19 +65,28 @@ def exposures_of(meetings: Iterable[tuple[int, int, bool]]) -> dict[int, Exposur
     return met
 
 
-def own_needed(triplets: int, policy: Policy) -> tuple[int, int]:
-    """The fewest positives and negatives that show none in more than MOST_USES HITs."""
+def own_needed(triplets: int, policy: Policy, *, uses: int = MOST_USES) -> tuple[int, int]:
+    """The fewest positives and negatives that show none in more HITs than `uses`."""
     hits = hits_needed(triplets, policy)
     filling = hits * policy.real_items - triplets
-    return (
-        _least(hits * policy.positive_controls, policy.positive_controls, filling // 2),
-        _least(hits * policy.negative_controls, policy.negative_controls, filling - filling // 2),
-    )
+    kinds = (policy.positive_controls, filling // 2), (policy.negative_controls, -(-filling // 2))
+    positives, negatives = (_least(hits, *kind, uses) for kind in kinds)
+    return positives, negatives
 
 
-def _least(places: int, in_hit: int, filling: int) -> int:
+def _least(hits: int, in_hit: int, filling: int, uses: int) -> int:
     """`filling`: further places of the last HIT, which no control may have twice."""
-    return max(-(-(places + filling) // MOST_USES), in_hit + filling) if places else 0
+    return max(-(-(hits * in_hit + filling) // uses), in_hit + filling) if hits * in_hit else 0
+
+
+def uses_of_one(triplets: int, policy: Policy, positives: int, negatives: int) -> int:
+    """The most HITs that show one control, of so many that take turns."""
+    enough = (
+        uses
+        for uses in range(1, MOST_USES)
+        if all(map(le, own_needed(triplets, policy, uses=uses), (positives, negatives)))
+    )
+    return next(enough, MOST_USES)
 
 
 def pack_own(

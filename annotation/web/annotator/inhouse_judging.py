@@ -17,7 +17,7 @@ from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import SUBMITTED_OR_DECIDED, Assignment, Queue
 from annotation.models import Hit
 from annotation.pipeline.collecting.review import FIELD
-from annotation.pipeline.controls.reveals import hits_revealed_to
+from annotation.pipeline.controls.own_controls import hits_put_off
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import (
     BEHAVIOUR,
@@ -171,7 +171,7 @@ def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None)
         request.member,
         hit_type=queue_id,
         closed=closed_queues(request.member),
-        avoided=hits_revealed_to(request.member),
+        avoided=hits_put_off(request.member),
         now=now,
     )
     if assignment is not None and assignment.posted_hit_id == skipped:  # the crowd has nothing else

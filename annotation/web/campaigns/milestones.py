@@ -8,7 +8,8 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.roles import RUN
 from annotation.analytics.campaign.milestones import milestones_of
 from annotation.analytics.campaign.snapshots import newest
-from annotation.analytics.quality.campaign_leak import leak_warning
+from annotation.analytics.quality.campaign_leak import TOO_FEW, leak_warning, meetings_warning
+from annotation.analytics.quality.control_leak import LEAST_HITS
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
 from annotation.pipeline.controls.own_controls import has_own_controls
@@ -71,6 +72,8 @@ def _render(
         "policy": campaign.policy,
         "published_to": _published_to(campaign),
         "leak_warning": warning,
+        "too_few_to_measure": TOO_FEW if milestones.hits < LEAST_HITS else "",
+        "meetings_warning": meetings_warning(campaign),
         "may_pack_again": not milestones.is_published
         and bool(warning or has_own_controls(campaign)),
         "too_small_a_team": too_small_a_team(campaign.policy, campaign),

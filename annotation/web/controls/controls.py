@@ -16,7 +16,7 @@ from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.analytics.quality.control_accuracy import Figures, rates_of
 from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.candidates import control_candidates
-from annotation.pipeline.controls.own_controls import exposures
+from annotation.pipeline.controls.own_controls import OF_POOL, OWN, exposures
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
@@ -127,7 +127,7 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 @dataclass(frozen=True)
 class OwnControls:
-    """What a campaign has of its own, and who has met it."""
+    """What a campaign has of its own, and who has met it; where it has none, who met the pool's."""
 
     positives: int
     negatives: int
@@ -136,16 +136,20 @@ class OwnControls:
     most: int  # meetings of one worker with one control
     revealed: int  # whose answer somebody knows
 
+    @property
+    def confirmed(self) -> int:
+        return self.positives + self.negatives
+
 
 def _own(campaign: Campaign) -> OwnControls:
     own = campaign.controls.filter(drafted=True, retired_at=None)
     kinds = dict(own.values_list("kind").annotate(controls=Count("pk")))
-    met = exposures(campaign).values() if kinds else ()
+    met = exposures(campaign, OWN if kinds else OF_POOL).values()
     return OwnControls(
         positives=kinds.get(Kind.POSITIVE, 0),
         negatives=kinds.get(Kind.NEGATIVE, 0),
         drafts=campaign.control_drafts.filter(state=ControlDraft.State.OPEN).count(),
-        worn=sum(one.is_worn for one in met),
+        worn=sum(one.is_worn for one in met),  # of the pool, nothing retires
         most=max((one.most for one in met), default=0),
         revealed=sum(one.revealed > 0 for one in met),
     )

@@ -14,15 +14,21 @@ from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
 from annotation.models import Campaign, ControlDraft
 from annotation.operations.operation import perform
+from annotation.operations.pool import add_drafts_of
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.controls.controls import MOST_CHARACTERS
+from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.base.uploaded_file import ENDINGS, sent_file
 from annotation.web.campaigns.operation import ask_for
 from annotation.web.controls.controls import newest_job
 from core.errors import UserError
+from core.text.words import plural
 
 DRAFT = "draft-controls"
+MOST_BYTES = 1_000_000
+MOST_SHOWN = 100
 
 
 class DraftForm(forms.Form):
@@ -38,6 +44,8 @@ def control_drafts(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return _render(request, campaign)
     try:
         _act(request, campaign)
+    except BadRows as error:
+        return _render(request, campaign, fault=str(error), rejected=error.rows)
     except UserError as error:
         return _render(request, campaign, fault=str(error))
     return redirect("campaign-control-drafts", campaign.name)
@@ -47,6 +55,9 @@ def _act(request: HttpRequest, campaign: Campaign) -> None:
     if "find" in request.POST:
         ask_for(request, DRAFT, campaign, {})
         messages.success(request, "Drafts are requested. They appear here.")
+        return
+    if "import" in request.POST:
+        messages.success(request, _imported(request, campaign))
         return
     decision = "confirm-draft" if "confirm" in request.POST else "dismiss-draft"
     operation = OPERATIONS[decision]
@@ -61,7 +72,20 @@ def _act(request: HttpRequest, campaign: Campaign) -> None:
     perform(operation, campaign, options, by=by_page(cast(User, request.user)))
 
 
-def _render(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpResponse:
+def _imported(request: HttpRequest, campaign: Campaign) -> str:
+    with sent_file(request, most_bytes=MOST_BYTES, wanted="it in parts") as (path, name):
+        done = add_drafts_of(by_page(cast(User, request.user)), campaign, path, name)
+    known = f"; {done.read - done.added:,} were known already" if done.read > done.added else ""
+    return f"{plural(done.added, 'draft')} added{known}."
+
+
+def _render(
+    request: HttpRequest,
+    campaign: Campaign,
+    *,
+    fault: str = "",
+    rejected: tuple[Rejected, ...] = (),
+) -> HttpResponse:
     """After a fault the same draft, as it was sent."""
     draft = _draft(request, campaign)
     texts = {"draft": draft.pk, "question": draft.question, "answer": draft.answer} if draft else {}
@@ -71,6 +95,10 @@ def _render(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> Htt
         "form": DraftForm(initial=texts | (request.POST.dict() if fault else {})),
         "counts": dict(states),
         "fault": fault,
+        "rejected": rejected[:MOST_SHOWN],
+        "all_rejected": len(rejected),
+        "endings": ENDINGS,
+        "most_bytes": MOST_BYTES,
         "job": newest_job(campaign, DRAFT),
     }
     return page(

@@ -104,6 +104,7 @@ OF_A_CAMPAIGN = {
 POSTS = {
     "/expert-labels": EXPERTS,
     "/expert-labels/import": RUNNERS,
+    "/control-drafts/import": WHO["annotation.change_control"],
     "/builds": {"owner", "manager", "root"},
     "/jobs/retrieve": RUNNERS,
     "/jobs/pack": RUNNERS,

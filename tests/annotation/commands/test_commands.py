@@ -49,9 +49,12 @@ MORE = {
     "confirm-control": ["--triplet", "1", *TEXTS],
     "dismiss-control": ["--triplet", "1"],
     "add-draft": ["positive", *TEXTS],
+    "import-drafts": ["drafts.jsonl"],
     "confirm-draft": ["--draft", "1", *TEXTS[2:]],
     "dismiss-draft": ["--draft", "1"],
 }
+
+FEW_HITS = "Too few HITs to measure whether controls can be told apart: 8 are needed."
 
 
 def run(*arguments: str) -> str:
@@ -110,7 +113,8 @@ def test_every_step_prints_one_line_of_json(
     estimate = run_json("campaign", "estimate", "faq")
     assert (estimate["triplets"], estimate["hits"], estimate["cents_min"]) == (25, 5, 190)
     packed = run_json("campaign", "pack", "faq")
-    assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": True}
+    counts = {"campaign": "faq", "triplets": 25, "hits": 5, "already": True}
+    assert packed == counts | {"control_auc_lacking": FEW_HITS}
     assert run_json("campaign", "publish", "faq") == {
         "campaign": "faq",
         "new_hits": 5,
@@ -192,7 +196,8 @@ def test_importing_says_what_came_and_what_was_left_out(tmp_path: Path) -> None:
 def test_packing_says_how_many_hits(tmp_path: Path) -> None:
     retrieved_campaign(tmp_path)
     packed = run_json("campaign", "pack", "faq")
-    assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": False}
+    counts = {"campaign": "faq", "triplets": 25, "hits": 5, "already": False}
+    assert packed == counts | {"control_auc_lacking": FEW_HITS}
 
 
 def test_people_read_words_and_dollars(stage: Stage) -> None:

@@ -35,6 +35,23 @@ def test_many_controls_are_imported_or_none(root: Program) -> None:
     assert is_problem(root.post("controls/import", {}, key="four"), 400)
 
 
+def test_many_drafts_are_imported_or_none(root: Program, campaign: Campaign) -> None:
+    path = "campaigns/faq/control-drafts/import"
+    query = campaign.query_set.queries.earliest("pk").text
+    draft = {
+        "kind": "positive",
+        "query": query,
+        "question": "in words of a model",
+        "answer": "Ten.",
+    }
+    refused = root.post(path, {"drafts": [draft, draft | {"query": "none"}]}, key="one")
+    assert refused.json()["errors"] == {"drafts.1": ["the campaign has no query 'none'"]}
+    before = campaign.control_drafts.count()
+    assert root.post(path, {"drafts": [draft, draft]}, key="two").json()["added"] == 1
+    assert last() == ("import-drafts", "api", "root")
+    assert campaign.control_drafts.count() == before + 1
+
+
 def test_a_campaigns_control_is_its_own(root: Program, campaign: Campaign) -> None:
     control = campaign.controls.get()
     (row,) = root.get("campaigns/faq/controls").json()["results"]

@@ -59,7 +59,7 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/control-candidates/": "campaign_control_candidates "
     "control_candidate_list campaign_confirm_control campaign_dismiss_control",
     "admin/campaigns/<slug:name>/control-drafts": "campaign_draft_controls control_draft_list "
-    "campaign_add_draft campaign_confirm_draft campaign_dismiss_draft",
+    "campaign_add_draft control_draft_import campaign_confirm_draft campaign_dismiss_draft",
     "admin/campaigns/<slug:name>/dry-run": "campaign_dry_run dry_run_list",
     "admin/events/": "event_list",
     "admin/events/<int:pk>": "event_read",

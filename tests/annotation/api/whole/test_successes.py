@@ -79,6 +79,9 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_confirm_control": lambda world: {"triplet": world.ids["control-candidates"]},
     "campaign_dismiss_control": lambda world: {"triplet": world.ids["control-candidates"]},
     "campaign_add_draft": lambda world: {"query": a_query(world)},
+    "control_draft_import": lambda world: {
+        "drafts": [{"kind": "positive", "query": a_query(world), "question": "q", "answer": "a"}]
+    },
     "campaign_confirm_draft": lambda world: {"draft": world.ids["drafts"]},
     "campaign_dismiss_draft": lambda world: {"draft": world.ids["drafts"]},
     "campaign_approve": lambda world: {"assignment": world.rejected.crowd_id},

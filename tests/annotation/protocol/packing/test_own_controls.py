@@ -11,6 +11,7 @@ from annotation.protocol.packing.own_controls import (
     exposures_of,
     own_needed,
     pack_own,
+    uses_of_one,
 )
 from annotation.protocol.packing.pack import HitSpec, PackingError, TripletRef, pack
 from annotation.protocol.policy.policy import Policy
@@ -70,6 +71,28 @@ def test_controls_take_turns_so_that_none_is_shown_more_than_the_bound() -> None
     """10 controls of each kind for 50 HITs."""
     assert own_needed(250, PAPER) == (10, 10)
     assert set(uses(packed(10, 1, candidates=25)).values()) == {5} == {MOST_USES}
+
+
+@pytest.mark.parametrize("number", [12, 20, 29, 30, 59, 60, 90])
+def test_none_is_shown_more_than_once_more_than_another(number: int) -> None:
+    """60 HITs; of each kind the most uses are as few as the number allows."""
+    own = {kind: controls(kind[0], number, 1) for kind in ("positives", "negatives")}
+    hits = pack_own(triplets(10), **own, policy=PAPER, seed=7)
+    for kind in ("p", "n"):
+        shown = Counter({f"q{query}/{kind}0": 0 for query in range(number)})
+        shown.update({key: n for key, n in uses(hits).items() if f"/{kind}" in key})
+        assert max(shown.values()) - min(shown.values()) <= 1
+    assert max(uses(hits).values()) == uses_of_one(300, PAPER, number, number) == -(-60 // number)
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "times"), [(60, 60, 1), (59, 60, 2), (30, 29, 3), (12, 12, 5)]
+)
+def test_the_kind_that_there_are_fewer_of_decides(
+    positives: int, negatives: int, times: int
+) -> None:
+    assert uses_of_one(300, PAPER, positives, negatives) == times
+    assert own_needed(300, PAPER, uses=2) == (30, 30)
 
 
 def test_a_control_comes_back_only_after_all_others() -> None:

@@ -7,8 +7,8 @@ from django.test import Client
 
 from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Control, HitItem, Worker
-from annotation.pipeline.controls.own_controls import exposures
-from annotation.pipeline.controls.reveals import hits_revealed_to, reveal_values
+from annotation.pipeline.controls.own_controls import exposures, hits_put_off
+from annotation.pipeline.controls.reveals import reveal_values
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.pipeline.publishing.repack import unrevealed
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
@@ -115,8 +115,8 @@ def test_who_was_told_a_control_s_answer_gets_tasks_that_hold_it_last(team: Team
     team.submit(taken)
     ada.post("/work/next")
     assert Assignment.objects.filter(member=team.member("ada"), status="accepted").exists()
-    assert len(hits_revealed_to(team.member("ada"))) == 4
-    assert not hits_revealed_to(team.member("bob"))
+    assert len(hits_put_off(team.member("ada"))) == 2  # the others are hers
+    assert not hits_put_off(team.member("bob"))
 
 
 def _another(control: Control) -> Control:

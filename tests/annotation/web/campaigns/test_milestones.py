@@ -101,12 +101,25 @@ def test_controls_that_can_be_told_apart_are_a_warning_with_a_way_out(fresh: Cam
     Campaign.objects.update(control_leak=0.97)
     page = owner.get(PAGE).content.decode()
     assert "Controls can be told apart: AUC 0.97. Draft controls" in page
+    published = owner.get("/admin/campaigns/faq/publish").content.decode()
+    assert "Controls can be told apart: AUC 0.97. Draft controls" in published
     assert buttons(owner) == ["pack", "publish"]
     owner.post(PAGE, {"step": "pack", "again": "on"})
     assert done("pack").result["already"] is False
     Campaign.objects.update(control_leak=0.55)
     assert "hard to tell apart: AUC 0.55" in owner.get(PAGE).content.decode()
     assert buttons(owner) == ["publish"]
+    Campaign.objects.update(control_leak=None)
+    assert "Too few HITs to measure whether controls" in owner.get(PAGE).content.decode()
+
+
+def test_it_says_how_often_one_person_may_meet_a_control(fresh: Campaign) -> None:
+    """One control of each kind for five HITs."""
+    retrieve(fresh.query_set, k=5, encoder=ENCODER)
+    for kind in ("positive", "negative"):
+        fresh.controls.create(kind=kind, key=kind, query="q", question=kind, drafted=True)
+    often = "Whoever does every HIT meets the same control up to 5 times."
+    assert often in client_of(fresh, "owner").get(PAGE).content.decode()
 
 
 # The whole way

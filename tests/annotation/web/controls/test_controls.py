@@ -1,5 +1,6 @@
 """The control pool and a campaign's controls: how they are answered, and who changes them."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.utils import timezone
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import control_figures
 from annotation.models import (
+    Assignment,
     AuditEntry,
     Campaign,
     Control,
@@ -123,6 +125,18 @@ def test_the_pool_shows_rates_over_the_campaigns_that_the_reader_sees(
     lines = plays("viewer", counted.campaign).get(POOL).context["lines"]
     (line,) = [one for one in lines if one.control == positive()]
     assert (line.rate.answered, line.doubtful) == (22, False)
+
+
+def test_it_says_how_often_one_worker_met_one_control_of_the_pool(campaign: Campaign) -> None:
+    """Every HIT holds the same two; once it has controls of its own, those alone are counted."""
+    done = Assignment.objects.filter(hit__campaign=campaign).values_list("worker", flat=True)
+    page = root().get(PAGE)
+    assert page.context["own"].most == max(Counter(done).values()) == 9
+    assert "of one worker with one control of the pool" in page.content.decode()
+    Control.objects.create(kind="positive", campaign=campaign, key="own", drafted=True, **TEXTS)
+    page = root().get(PAGE)
+    assert page.context["own"].most == 0
+    assert "of the pool" not in page.content.decode()
 
 
 def test_the_worst_controls_come_first_and_the_unknown_ones_last(counted: ReviewFigures) -> None:

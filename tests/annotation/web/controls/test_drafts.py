@@ -1,6 +1,7 @@
 """The page of drafts: one at a time, decided by a key's button, with nothing used before."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from annotation.models import AuditEntry, Campaign, ControlDraft
@@ -122,3 +123,22 @@ def test_the_campaign_s_controls_show_who_has_met_how_many(
     shown = text_of(owner.get(page))
     assert "Decide on 1 draft" in shown
     assert "of one worker with one control" in shown
+
+
+def test_drafts_come_by_a_file_and_the_log_keeps_its_name(
+    campaign: Campaign, owner: Client
+) -> None:
+    query = campaign.query_set.queries.earliest("pk").text
+    good = f"kind,query,question,answer\npositive,{query},put in other words,Ten.\n"
+    refused, taken = (
+        owner.post(PAGE, {"file": SimpleUploadedFile("own.csv", text.encode()), "import": "yes"})
+        for text in (good.replace("positive", "maybe"), good)
+    )
+    assert (refused.status_code, taken.status_code) == (422, 302)
+    assert "Line 2 of own.csv: the kind is" in text_of(refused)
+    assert "Rejected rows" in text_of(refused)
+    page = text_of(owner.get(PAGE))
+    assert "1 draft added." in page
+    assert "put in other words" in page
+    entry = AuditEntry.objects.get(verb="import-drafts")
+    assert (entry.details["file"], entry.details["added"]) == ("own.csv", 1)

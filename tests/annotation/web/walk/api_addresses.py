@@ -165,6 +165,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/operations/retire-control
         api/v1/campaigns/<slug:name>/operations/dismiss-control
         api/v1/campaigns/<slug:name>/operations/add-draft
+        api/v1/campaigns/<slug:name>/control-drafts/import
         api/v1/campaigns/<slug:name>/operations/confirm-draft
         api/v1/campaigns/<slug:name>/operations/dismiss-draft
     """),
