@@ -11,7 +11,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
-from lxml import html
 from pytest_django import Settings
 
 from annotation.jobs.handlers import HANDLERS
@@ -24,6 +23,7 @@ from retrieval.models.corpus import sources_of
 from retrieval.registry.registry import register
 from tests.retrieval.registry.trainings import SELECTOR, trained
 from tests.retrieval.web.conftest import As, as_
+from tests.support.pages import parse
 
 __all__ = ["as_"]
 
@@ -116,7 +116,7 @@ def test_after_an_import_the_next_step_is_the_index_and_then_a_campaign(as_: As)
     browser = as_("root")
     address = upload(browser, {"faq.csv": CSV}).headers["Location"]  # without an index
     worked()
-    page = html.fromstring(browser.get(address).content)
+    page = parse(browser.get(address))
     [form] = page.xpath("//main//form[@action='/admin/database/index']")
     assert next_step(page) == "Build the index"
     assert browser.post(form.action, dict(form.form_values())).status_code == 302
@@ -124,9 +124,7 @@ def test_after_an_import_the_next_step_is_the_index_and_then_a_campaign(as_: As)
     assert IndexVersion.objects.get().pairs == 1
     later = upload(browser, {"b.csv": CSV.replace(b"sky", b"sea")}, index="on")
     worked()
-    assert next_step(html.fromstring(browser.get(later.headers["Location"]).content)) == (
-        "Plan a campaign"
-    )
+    assert next_step(parse(browser.get(later.headers["Location"]))) == ("Plan a campaign")
 
 
 def next_step(page: Any) -> str:
@@ -140,11 +138,11 @@ def test_a_beginner_is_asked_for_no_kind_of_index(as_: As) -> None:
     the_pair()
     browser = as_("builder")
     kinds = "//details[summary='Other kinds of index']"
-    [folded] = html.fromstring(browser.get("/admin/database/").content).xpath(kinds)
+    [folded] = parse(browser.get("/admin/database/")).xpath(kinds)
     assert folded.xpath(".//select/@name") == ["model", "form", "kind"]
     assert folded.get("open") is None
     answer = browser.post("/admin/database/index", {"form": "QQA", "kind": "auto", "recall": "7"})
-    [opened] = html.fromstring(answer.content).xpath(kinds)
+    [opened] = parse(answer).xpath(kinds)
     assert (answer.status_code, opened.get("open")) == (422, "")
 
 
