@@ -35,6 +35,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
+from annotation.web.annotator.eta import Stretch, eta, last_work, wants_break
 from annotation.web.annotator.rejected_work import last_rejections, rejected
 from annotation.web.base.guards import MemberRequest, member_page
 from annotation.web.base.markdown import render_markdown
@@ -53,6 +54,7 @@ class Line:
     done: int
     of: str  # what is done, in hand, or still open to the member
     pay: str  # empty: nothing is paid by the piece
+    eta: str  # of those left; empty: not known yet
     instructions: str
 
 
@@ -107,7 +109,8 @@ def work(request: MemberRequest) -> HttpResponse:
     in_hand = _in_hand(member, owners, closed=closed, now=now)
     counts = _counts(member, since=now - timedelta(days=1))
     queues = assignments.queues_of(member, now=now)
-    lines = _lines(member, queues, owners, counts, closed=closed, now=now)
+    done = last_work(member)
+    lines = _lines(member, queues, owners, counts, done, closed=closed, now=now)
     content = {
         "in_hand": in_hand,
         "queues": lines,
@@ -116,6 +119,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
         "submitted": tally.submitted + tally.approved + tally.rejected,
+        "wants_break": wants_break(done, now),
         "today": sum(one.today for one in counts.values()),
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
@@ -162,6 +166,7 @@ def _lines(
     queues: Sequence[Queue],
     owners: Mapping[str, Campaign],
     counts: Mapping[str, Counts],
+    done: Sequence[Stretch],
     *,
     closed: Collection[int],
     now: datetime,
@@ -183,6 +188,7 @@ def _lines(
                 of=f"{mine.done + mine.in_hand + offered.count:,}"
                 f"{'+' if offered.count >= MOST_COUNTED else ''}",
                 pay=dollars(offered.reward_cents) if offered.reward_cents else "",
+                eta=eta(done, offered.hit_type, offered.count),
                 instructions=_instructions_url(campaign) if campaign else "",
             )
         )
