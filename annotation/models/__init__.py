@@ -1,6 +1,6 @@
 """What is stored of a campaign; Django finds all of it here."""
 
-from annotation.models.access import Attempt, AuditEntry, Request, Role
+from annotation.models.access import Attempt, AuditEntry, Request, Role, SavedView
 from annotation.models.assignment import (
     Assignment,
     Behaviour,
@@ -63,6 +63,7 @@ __all__ = [
     "Request",
     "ReviewFigures",
     "Role",
+    "SavedView",
     "Snapshot",
     "Triplet",
     "Webhook",

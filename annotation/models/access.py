@@ -13,6 +13,25 @@ from annotation.models.campaign import Campaign
 KEPT_ANSWERS = timedelta(days=30)  # that an answer of the API is known again
 
 
+class SavedView(models.Model):
+    """A list's filters, order and columns, under a name of the person's own."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
+    )
+    path = models.CharField(max_length=200)  # of the list
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2000, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "path", "name"], name="one_view_of_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Role(models.Model):
     """Somebody's part in a campaign; `annotation.access.roles` says what each may do."""
 

@@ -3,6 +3,7 @@ from django.urls import path
 from annotation.web.account.lockouts import end_lockout, lockouts
 from annotation.web.account.log_page import campaign_log, log
 from annotation.web.base.job import job
+from annotation.web.base.saved_views import delete_view, save_view
 from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_milestones
 from annotation.web.campaigns.operation import database_operation_page, operation_page
@@ -70,6 +71,8 @@ urlpatterns = [
         name="campaign-worker-csv",
     ),
     path("jobs/<int:pk>", job, name="job"),
+    path("views/save", save_view, name="save-view"),
+    path("views/<int:pk>/delete", delete_view, name="delete-view"),
     path("campaigns/", campaigns, name="dashboard"),
     path("database/sample", load_sample, name="sample-data"),
     path("campaigns/new", new_campaign, name="campaign-new"),  # no campaign has that name

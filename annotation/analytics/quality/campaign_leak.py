@@ -77,7 +77,7 @@ def leak_figures(campaign: Campaign) -> dict[str, object]:
     figures: dict[str, object] = {"control_auc": campaign.control_leak}
     if campaign.control_leak is None:
         is_small = 0 < campaign.hits.count() < LEAST_HITS
-        figures = {"control_auc_lacking": TOO_FEW} if is_small else {}
+        figures = {"note": TOO_FEW} if is_small else {}
     warning = " ".join(filter(None, [leak, meetings_warning(campaign)]))
     return figures | ({"warning": warning} if warning else {})
 

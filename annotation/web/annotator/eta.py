@@ -34,7 +34,7 @@ def last_work(member: Member) -> list[Stretch]:
     times = done.order_by("-submitted_at").values_list(
         "posted_hit__queue__queue_id", "accepted_at", "submitted_at"
     )
-    return [Stretch(*row) for row in times[:LOOKED_AT] if row[2] is not None]
+    return [Stretch(queue, began, ended) for queue, began, ended in times[:LOOKED_AT] if ended]
 
 
 def eta(work: Sequence[Stretch], queue: str, left: int) -> str:

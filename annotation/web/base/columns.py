@@ -22,7 +22,9 @@ class Heading:
     text: str
     look: str
     link: str  # the ?sort= that a click asks for; empty: a click asks for nothing
+    name: str
     direction: str = ""  # of the order shown: ascending or descending
+    hidden: bool = False  # the reader has chosen other columns
 
 
 def order_of(asked: str, columns: Sequence[Column], usual: str) -> str:
@@ -43,9 +45,9 @@ def heading(column: Column, order: str) -> Heading:
     """The first click on a column of numbers shows the highest."""
     text, look, up, down = column.heading, column.look, column.name, f"-{column.name}"
     if not column.field:
-        return Heading(text, look, "")
+        return Heading(text, look, "", up)
     if order == down:
-        return Heading(text, look, up, "descending")
+        return Heading(text, look, up, up, "descending")
     if order == up:
-        return Heading(text, look, down, "ascending")
-    return Heading(text, look, down if NUMBER in look else up)
+        return Heading(text, look, down, up, "ascending")
+    return Heading(text, look, down if NUMBER in look else up, up)

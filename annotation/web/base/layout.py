@@ -22,6 +22,7 @@ from annotation.access.roles import (
 from annotation.analytics.campaign.completion import state_of
 from annotation.models import Campaign
 from annotation.web.base.crowd_text import said_of, say_form
+from annotation.web.base.saved_views import Views
 from core.frame import framed
 
 NAMES = {
@@ -111,6 +112,7 @@ def page(
         "tabs": _tabs(request, campaign) if campaign else [],
         "state": state_of(campaign) if campaign else None,
         "crowd": campaign.policy.crowd_traits if campaign else None,
+        "views": Views(request),
         **context,
     }
     return framed(request, template, whole, title=title, status=status)

@@ -14,6 +14,7 @@ from annotation.web.base.columns import Column, Heading, heading, order_of, orde
 from annotation.web.base.filters import Filter
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import Place, Steps, Window, key_of
+from annotation.web.base.saved_views import seen
 from core.files.csv_safety import harmless
 
 F = TypeVar("F", bound=Filter)
@@ -50,7 +51,8 @@ def list_page(request: HttpRequest, campaign: Campaign, listed: Listed[F]) -> Ht
         at = replace(at, start=key_of(request.GET.get("from", "")))
         context |= _window_context(request, listed.find(campaign, form, at))
         context["order"] = "" if order == listed.key else order
-        context["headings"] = _headings(listed, campaign, order, context["window"].sortable)
+        headings = _headings(listed, campaign, order, context["window"].sortable)
+        context["headings"] = seen(headings, request)
         if context["window"].total is None and not asked:
             newest = snapshots.newest(campaign)
             context["about"] = newest and newest.figures.get(listed.figure)

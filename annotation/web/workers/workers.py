@@ -24,6 +24,7 @@ from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file
 from annotation.web.base.pagination import counted
+from annotation.web.base.saved_views import seen
 from annotation.web.workers.columns import (
     USUAL_ORDER,
     WorkerColumn,
@@ -92,7 +93,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "chart": times_chart(together).said(crowd) if together else None,
         "limit": limit_of(campaign.policy),
         "least": campaign.policy.min_assignments,
-        "headings": [heading(column, order) for column in columns],
+        "headings": seen([heading(column, order) for column in columns], request),
         "rows": _rows(campaign, on_page[:PAGE_SIZE], columns),
         "search": search,
         "show": show,

@@ -66,7 +66,7 @@ def test_of_too_few_hits_it_says_that_nothing_is_measured(
     pack_hits(campaign)
     assert measure_leak(campaign) is None
     why = "Too few HITs to measure whether controls can be told apart: 8 are needed."
-    assert leak_figures(campaign) == {"control_auc_lacking": why}
+    assert leak_figures(campaign) == {"note": why}
 
 
 def test_publishing_says_it_again_without_a_remedy_once_it_is_too_late(campaign: Campaign) -> None:

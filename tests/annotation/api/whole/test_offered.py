@@ -89,6 +89,8 @@ WITHOUT: Mapping[str, str] = {
     "team/invitations/<int:pk>/revoke": ACCOUNTS,
     "team/members/<int:pk>": ACCOUNTS,
     "first-account/<str:key>": ACCOUNTS,
+    "admin/views/save": ACCOUNTS,
+    "admin/views/<int:pk>/delete": ACCOUNTS,
     "join/<str:code>": ACCOUNTS,
     "password": ACCOUNTS,
     "password/reset": ACCOUNTS,
@@ -128,7 +130,7 @@ def pages() -> set[str]:
 def is_a_record(route: str) -> bool:
     own = ("admin/database/", "admin/campaigns/", "admin/lockouts/", "admin/controls/",
            "admin/pilots/", "admin/jobs/", "admin/log/", "admin/events/",
-           "admin/webhooks/", "admin/operations/")  # fmt: skip
+           "admin/webhooks/", "admin/operations/", "admin/views/")  # fmt: skip
     return route.startswith(FRAME) or (route.startswith("admin/") and not route.startswith(own))
 
 

@@ -85,6 +85,12 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         team/invitations/<int:pk>/revoke
         team/members/<int:pk>
     """),
+    (NO, site("signed in", 302), """
+        admin/views/save
+    """),
+    (NO, site("signed in", 404), """
+        admin/views/<int:pk>/delete
+    """),
     (site("own", 200), site("own", 422), """
         admin/campaigns/<slug:name>/roles/
     """),

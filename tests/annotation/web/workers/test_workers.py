@@ -249,7 +249,7 @@ def test_nobody_found_is_said(staff: Client, annotators: Annotators) -> None:
     annotators.work("ada", 1, 60)
     page = parse(staff.get(PAGE, {"q": HOSTILE}))
     assert "No results. Try removing a filter." in page.text_content()
-    assert page.xpath("//input[@name='q']/@value") == [HOSTILE]
+    assert page.xpath("//input[@type='search']/@value") == [HOSTILE]
 
 
 def test_one_s_own_people_are_named_and_found_as_they_sign_in(staff: Client) -> None:
