@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 # Nothing of money, votes or people is other than before.
 LOOKS = {"list", "estimate", "status", "pool-depth-report", "pilot-report"}
 # Steps of their own; `tests.annotation.operations.test_faces` asks for the rows of operations.
-STEPS = {"create", "import", "instructions"}
+STEPS = {"create", "import", "import-drafts", "instructions"}
 LOGGED_NOUNS = {
     "campaign", "controls", "corpus", "crowd", "experts", "index", "model", "release",
 }  # fmt: skip
