@@ -20,7 +20,7 @@ from annotation.web.base.columns import Heading
 
 LISTS = {
     "campaign-triplets", "campaign-hits", "campaign-assignments", "campaign-workers",
-    "campaign-controls", "campaign-log", "log", "controls",
+    "campaign-log", "log", "controls",
 }  # fmt: skip
 COLUMNS = "columns"  # of an address: the names of those that are seen; none: all
 OF_A_PAGE = ("from", "back", "page", "as")  # what says where in the list one is
@@ -104,7 +104,10 @@ def _complain(request: HttpRequest, form: SaveForm) -> str:
     """The page to go back to."""
     if "path" in form.errors:
         return "/"
-    messages.error(request, "Give the view a name of up to 60 characters.")
+    fault = "Give the view a name of up to 60 characters."
+    if "query" in form.errors:
+        fault = "This view has too many filters to be saved: remove some."
+    messages.error(request, fault)
     return str(form.cleaned_data["path"])
 
 

@@ -86,6 +86,12 @@ def test_a_view_needs_a_short_name(olga: Client, name: str) -> None:
     assert not SavedView.objects.exists()
 
 
+def test_too_many_filters_are_not_saved(olga: Client) -> None:
+    answer = olga.post(SAVE, sent(query="x" * 2001), follow=True)
+    assert "This view has too many filters to be saved: remove some." in answer.content.decode()
+    assert not SavedView.objects.exists()
+
+
 def test_columns_that_were_not_chosen_are_hidden_and_nonsense_hides_nothing(olga: Client) -> None:
     def hidden(query: str) -> list[str]:
         [table] = parse(olga.get(LIST + query)).xpath("//table")
