@@ -24,6 +24,7 @@ from annotation.protocol.labels.label_error import wilson_interval
 from retrieval.models import QaPair
 from tests.annotation.web.base.readers import plays, root, with_permission
 from tests.exports.support.campaigns import make_campaign
+from tests.support.pages import parse
 
 pytestmark = pytest.mark.django_db
 
@@ -168,6 +169,16 @@ def test_a_campaign_s_page_shows_both_kinds_with_their_totals(counted: ReviewFig
         assert context["totals"][kind].rate[1:3] == (22, 22)
         assert [line.control for line in context[f"{kind}s"]] == [control]
     assert list(context["all"].rows) == [negative()]
+
+
+def test_a_positive_control_of_the_campaign_s_own_leads_to_its_page(campaign: Campaign) -> None:
+    control = positive()
+    Control.objects.filter(pk=control.pk).update(campaign=campaign, drafted=True, key="own")
+    review_figures.take(campaign)
+    page = parse(root().get(PAGE))
+    [table] = page.xpath("//*[@aria-label='Positive controls, table']")
+    own = f"/admin/campaigns/{campaign.name}/controls/{control.pk}"
+    assert table.xpath(".//tbody//a/@href") == [own]
 
 
 def test_other_words_make_a_new_control_and_retire_the_old_one(
