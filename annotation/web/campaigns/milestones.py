@@ -13,6 +13,7 @@ from annotation.analytics.quality.control_leak import LEAST_HITS
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
 from annotation.pipeline.controls.own_controls import has_own_controls
+from annotation.pipeline.publishing.pack import positive_names
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
@@ -74,6 +75,9 @@ def _render(
         "leak_warning": warning,
         "too_few_to_measure": TOO_FEW if milestones.hits < LEAST_HITS else "",
         "meetings_warning": meetings_warning(campaign),
+        # Asked only where packing comes next.
+        "has_own_controls": lambda: has_own_controls(campaign),
+        "pool": lambda: len(positive_names()),
         "may_pack_again": not milestones.is_published
         and bool(warning or has_own_controls(campaign)),
         "too_small_a_team": too_small_a_team(campaign.policy, campaign),

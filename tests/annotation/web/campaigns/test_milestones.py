@@ -134,6 +134,7 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: Accou
     assert done("retrieve").result == {"queries": 5, "candidates": 25, "pairs_not_indexed": 0}
 
     assert (buttons(owner), next_step(owner)) == (["pack"], "hits")
+    assert "The campaign has no controls of its own" in text_of(owner.get(PAGE))
     assert owner.post(PAGE, {"step": "pack"})["Location"] == PAGE
     packed = done("pack").result
     assert packed
