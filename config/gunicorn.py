@@ -1,10 +1,12 @@
 """How the site is served: here, in docker-compose.yml and in the demo alike."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.urls import NoReverseMatch
 
 from config.environment import from_one
 
@@ -30,9 +32,9 @@ def post_worker_init(worker: Any) -> None:
 def banner() -> list[str]:
     from annotation.access import first_account  # noqa: PLC0415 - the site is set up by now
 
-    address = f"Open {settings.PUBLIC_URL}"
-    try:
-        wanted = first_account.is_wanted()
-    except DatabaseError:  # what the database cannot tell needs no word here
-        wanted = False
-    return [address, f"Create the first account: {first_account.link()}"] if wanted else [address]
+    said = [f"Open {settings.PUBLIC_URL}"]
+    # Needs no word: what the database cannot tell, and a benchmark's site without such a page.
+    with suppress(DatabaseError, NoReverseMatch):
+        if first_account.is_wanted():
+            said.append(f"Create the first account: {first_account.link()}")
+    return said
