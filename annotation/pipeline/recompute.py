@@ -11,7 +11,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.label import counts, write_labels
 from annotation.pipeline.ledger.reservations import locked
 from annotation.pipeline.outbox.claims import Clock
-from annotation.pipeline.publishing.lifecycle import wind_up
+from annotation.pipeline.publishing.lifecycle import end_unneeded, wind_up
 from annotation.pipeline.publishing.top_up import request_missing_votes
 
 
@@ -40,6 +40,7 @@ def recompute(
             write_labels(campaign)
         if campaign.state == Campaign.State.CANCELLED:
             wind_up(campaign, clock())
+        end_unneeded(campaign, clock())
         opened = request_missing_votes(campaign)
         states = counts(campaign)
     return Recomputed(

@@ -16,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, ExpertLabel
-from annotation.pipeline.gold.adjudicate import piles_of
+from annotation.pipeline.adjudicate import piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from tests.browser.eye import PATIENCE_MS
 from tests.worlds.account import Account

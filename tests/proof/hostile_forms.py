@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from annotation.pipeline.manual.qualification import items_of_try
 from tests.worlds.hostile_work import EXPERT
 from tests.worlds.team import PASSWORD
@@ -16,7 +16,7 @@ from tests.worlds.team import PASSWORD
 CODE = "CODE"  # stands for the code of an open invitation
 WORK = "WORK"  # for the assignment that ada has in hand
 # Whose they are: the sample is a blind expert's, and experts who measure decide no ties.
-PILES = {what: EXPERT if what == What.SAMPLE else "owner" for what in What if what != What.TIE}
+PILES = {what: EXPERT if what == What.SAMPLE else "owner" for what in What if what != What.OPEN}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Hit, Instructions, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import What
+from annotation.pipeline.adjudicate import What
 from core.text.clean import clean_text
 from tests.proof.conftest import Read
 from tests.proof.harm import harm, parse

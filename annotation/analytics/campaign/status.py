@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Min, Sum
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OutboxMessage
-from annotation.pipeline.gold.adjudicate import nobody_may_decide_ties
+from annotation.pipeline.adjudicate import nobody_may_decide_open
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of, first_round_cents
 from annotation.pipeline.outbox.claims import Clock
@@ -30,8 +30,8 @@ class Blocker(str):
     """What stands still, and why: a sentence, and the operation that mends it where one does.
 
     `reason` is the sentence without its command, for pages that show the operation as a button.
-    `invite`, `roles`, `review` and `ties` are no operations on a campaign, but pages: of the team,
-    of who may do what, of what waits for an expert, and of the ties that one may decide.
+    `invite`, `roles`, `review` and `open` are no operations on a campaign, but pages: of the team,
+    of who may do what, of what waits for an expert, and of the open triplets one may decide.
     """
 
     reason: str
@@ -218,27 +218,34 @@ def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
     if left.closed:
         role = "annotator" if left.people == 1 else "annotators"
         todo, operation, command = f"make {more} its {role}", "roles", " on its page of roles"
-    ties, alternative = "", None
-    if left.ties:
-        decides = campaign.policy.adjudication == "decide"
-        ties = _without_votes(left.ties, decides=decides)
-        alternative = "ties" if decides else "review"
-        if decides and nobody_may_decide_ties(campaign):
-            ties = ", or make somebody who has not judged the ties an adjudicator"
-            alternative = "roles"
-    reason = f"{those} that nobody eligible is left for: {todo}"
     if left.is_deserted and not left.closed:
         people = plural(left.people, "person", "people")
-        reason = f"nobody has joined yet: invite at least {people}"
+        reason, instead, alternative = f"nobody has joined yet: invite at least {people}", "", None
+    else:
+        reason = f"{those} that nobody eligible is left for: {todo}"
+        instead, alternative = _instead_of_votes(campaign, left)
     yield Blocker(
-        reason + ties, reason + command + ties, operation=operation, alternative=alternative
+        reason + instead, reason + command + instead, operation=operation, alternative=alternative
     )
 
 
-def _without_votes(ties: int, *, decides: bool) -> str:
-    if decides:
-        return f", or let an owner decide {'the tie' if ties == 1 else f'{ties:,} ties'}"
-    return f", or release without {ties:,} tied triplet{'s' if ties > 1 else ''}"
+def _instead_of_votes(campaign: Campaign, left: Stranded) -> tuple[str, str | None]:
+    """What else there is to do, and where."""
+    if not (left.ties or left.others):
+        return "", None
+    if campaign.policy.adjudication != "decide":
+        return f", or release without {_triplets(left)}", "review"
+    if nobody_may_decide_open(campaign):
+        return ", or make somebody who has not judged them an adjudicator", "roles"
+    return f", or let an owner decide {_triplets(left)}", "open"
+
+
+def _triplets(left: Stranded) -> str:
+    if not left.others:
+        return plural(left.ties, "tie")
+    if not left.ties:
+        return plural(left.others, "triplet")
+    return f"{plural(left.ties, 'tie')} and {plural(left.others, 'other triplet')}"
 
 
 def _uncovered(campaign: Campaign) -> Iterator[Blocker]:

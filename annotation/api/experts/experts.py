@@ -18,7 +18,7 @@ from annotation.access.roles import ADJUDICATE
 from annotation.api.base.access import campaign_of, user_of
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, Triplet
-from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, piles_of
+from annotation.pipeline.adjudicate import WHY_NOT, Pile, What, piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from core.rest.fields import Text, Whole
 from core.rest.openapi import operation

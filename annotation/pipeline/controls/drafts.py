@@ -7,6 +7,8 @@ from datetime import datetime
 from itertools import islice
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.controls import Texts, UnfitTexts, add_own, cleaned
@@ -95,6 +97,14 @@ def given_draft(campaign: Campaign, kind: Control.Kind, given: Texts) -> Control
         question=texts.question,
         answer=texts.answer,
     )
+
+
+def in_turns(waiting: QuerySet[ControlDraft]) -> QuerySet[ControlDraft]:
+    """A first of each query and kind, then a second: drafts for one query are much alike."""
+    same = ControlDraft.objects.filter(query=OuterRef("query"), kind=OuterRef("kind"))
+    decided = same.exclude(state=State.OPEN).order_by().values("query")
+    before = Subquery(decided.annotate(drafts=Count("pk")).values("drafts"))
+    return waiting.order_by(Coalesce(before, 0), "pk")
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Campaign, Hit, OutboxMessage
+from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
 from annotation.pipeline.ledger.reservations import (
     account_of,
     book,
@@ -58,6 +58,17 @@ def expire(campaign: Campaign, now: datetime) -> int:
     """Nobody can take a HIT from now on, who is at work may submit; how many HITs that are."""
     campaign = locked(campaign)
     return _end_all(campaign, now)
+
+
+def end_unneeded(campaign: Campaign, now: datetime) -> int:
+    """HITs all of whose triplets have been decided, by experts: nobody shall judge them in vain.
+
+    Where votes alone decide there are none but for the length of a pass. The campaign is locked.
+    """
+    if campaign.policy.adjudication != "decide":
+        return 0
+    wanted = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
+    return _end(campaign, to_end(campaign, now).filter(~Exists(wanted)), now)
 
 
 @transaction.atomic
@@ -145,7 +156,11 @@ def _end_all(campaign: Campaign, now: datetime) -> int:
     opening = Q(kind=OutboxMessage.Kind.LIFETIME, expires_at__gt=now)
     stopped = {message.hit_id for message in cancel_messages(campaign.outbox.filter(opening))}
     _release_idle(campaign, Q(pk__in=stopped) & _is_closed())
-    hits = list(to_end(campaign, now).order_by("number"))
+    return _end(campaign, to_end(campaign, now), now)
+
+
+def _end(campaign: Campaign, ending: QuerySet[Hit], now: datetime) -> int:
+    hits = list(ending.order_by("number"))
     for start in range(0, len(hits), BATCH):
         _set_end(campaign, hits[start : start + BATCH], now)
     return len(hits)

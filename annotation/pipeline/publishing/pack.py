@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Q, Value
+from django.db.models import Count, Q, Value
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
 from annotation.pipeline.controls.negatives import create_negatives
 from annotation.pipeline.controls.own_controls import has_own_controls, own_controls
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, assignment_cents
-from annotation.protocol.packing.own_controls import pack_own
+from annotation.protocol.packing.own_controls import own_needed, pack_own
 from annotation.protocol.packing.pack import (
     HitSpec,
     ItemSpec,
@@ -88,6 +88,29 @@ def _unpack(campaign: Campaign) -> None:
     campaign.hits.all().delete()
     # Packing draws them again; what a person retired or replaced stays, so that it is not.
     campaign.controls.filter(drafted=False, retired_at=None).delete()
+
+
+@dataclass(frozen=True)
+class OwnSupply:
+    """A campaign's own controls that may be packed, and how many packing wants of each kind."""
+
+    positives: int
+    negatives: int
+    positives_needed: int
+    negatives_needed: int
+
+    @property
+    def is_enough(self) -> bool:
+        enough = self.positives >= self.positives_needed, self.negatives >= self.negatives_needed
+        return all(enough)
+
+
+def own_supply(campaign: Campaign) -> OwnSupply:
+    kinds = campaign.controls.filter(drafted=True, retired_at=None).order_by().values_list("kind")
+    counts = dict(kinds.annotate(controls=Count("pk")))
+    needed = own_needed(triplets_to_judge(campaign), campaign.policy)
+    kind = Control.Kind
+    return OwnSupply(counts.get(kind.POSITIVE, 0), counts.get(kind.NEGATIVE, 0), *needed)
 
 
 def triplets_to_judge(campaign: Campaign) -> int:
@@ -174,7 +197,7 @@ def _check_pool_for_ties(positives: int, policy: Policy) -> None:
     if positives < (needed := positives_needed(1, policy)):
         raise PackingError(
             f"The pool holds {positives} positive controls, but a HIT of one repacked triplet "
-            f"needs {needed}: add more by `quorum controls import [FILE]`."
+            f"needs {needed}: import more (`quorum controls import`)."
         )
 
 

@@ -4,25 +4,27 @@ The rule is the crowd's own, by which a member is offered work (`inhouse.queue`)
 the campaign's record knows: who is excluded, who works elsewhere, who has judged what.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby, islice
 
 from django.db import connection
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, When
 
 from annotation.access.roles import annotators_of
 from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.models import Assignment as Taken
 from annotation.crowd.inhouse.models import HitType, Member
-from annotation.models import Campaign, Exclusion, Hit
-from annotation.pipeline.labelling.disagreements import open_ties
+from annotation.models import Campaign, Exclusion, Hit, Triplet
+from annotation.pipeline.labelling.disagreements import said_enough
 from annotation.pipeline.labelling.votes import ROWS
 from annotation.pipeline.publishing.pilot_conditions import other_condition
 from annotation.protocol.estimates.team_size import too_few_people
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.qualification import TRIES
 
+MOST_WAITING = 10_000  # for somebody, that an expert is given to decide
 # Whether a worker has had one of a HIT's triplets before, in another HIT.
 _HAS_JUDGED = """
 EXISTS (SELECT 1 FROM annotation_hititem i
@@ -33,7 +35,7 @@ EXISTS (SELECT 1 FROM annotation_hititem i
 """
 # No more takers are counted than are wanted: while enough are left, only who stands before them
 # and may not is looked at. A HIT whose triplets all have their labels, as after an expert's
-# decision, may be left untaken.
+# decision, wants nobody.
 _TAKERS = """
 SELECT h.asked_id, h.wanted, (SELECT COUNT(*) FROM (
     SELECT 1 FROM inhouse_member p
@@ -46,7 +48,7 @@ FROM (
   FROM inhouse_postedhit one JOIN annotation_hit asked ON asked.crowd_id = one.hit_id
   WHERE asked.campaign_id = %(campaign)s AND one.is_open AND one.expires_at > %(now)s
     AND EXISTS (SELECT 1 FROM annotation_hititem i JOIN annotation_triplet t ON t.id = i.triplet_id
-                WHERE i.hit_id = asked.id AND t.status = 'open')
+                WHERE i.hit_id = asked.id AND t.status = 'open' {only})
 ) h JOIN inhouse_queue q ON q.id = h.queue_id
 WHERE h.wanted > 0
 """
@@ -58,7 +60,8 @@ class Stranded:
 
     assignments: int
     people: int  # so many more could take them all
-    ties: int  # triplets that wait for one of these, and may be decided instead
+    ties: int  # that wait for one of these
+    others: int  # triplets that do, for a first vote or a second
     closed: bool  # only the campaign's own annotators may take them
     is_deserted: bool = False  # nobody has ever joined the team
 
@@ -117,23 +120,59 @@ def stranded(campaign: Campaign, now: datetime) -> Stranded:
     """Nothing where the campaign is not published, or its people have no accounts here."""
     hits = _with_takers(campaign, now)
     short = {hit: wanted - takers for hit, wanted, takers in hits if wanted > takers}
+    left = list(_without_takers(campaign, hits))
+    ties = sum(is_tie for _, is_tie in left)
     return Stranded(
         assignments=sum(short.values()),
         people=max(short.values(), default=0),
-        ties=_ties_in(short, campaign) if short else 0,
+        ties=ties,
+        others=len(left) - ties,
         closed=bool(short) and annotators_of(campaign) is not None,
         is_deserted=bool(short) and not Member.objects.exists(),
     )
 
 
-def _ties_in(hits: Container[int], campaign: Campaign) -> int:
-    """Not asked of the database by HIT: they may be more than a statement takes."""
-    rows = open_ties(campaign).order_by().values_list("pk", "items__hit")
-    return len({triplet for triplet, hit in rows.iterator(chunk_size=ROWS) if hit in hits})
+def waiting_for_somebody(
+    campaign: Campaign, now: datetime, *, only: int | None = None
+) -> QuerySet[Triplet]:
+    """Open triplets that may be decided instead: ties, and those that nobody may take.
+
+    Of the latter no more than MOST_WAITING. `only`: whether this one is among them.
+    """
+    hits = _with_takers(campaign, now, only)
+    left = [pk for pk, _ in islice(_without_takers(campaign, hits), MOST_WAITING)]
+    return campaign.triplets.filter(
+        Q(pk__in=left) | said_enough(campaign.policy), status=Triplet.Status.OPEN
+    )
 
 
-def _with_takers(campaign: Campaign, now: datetime) -> list[tuple[int, int, int]]:
-    """Each HIT that wants people: how many, and how many are left, no further than that."""
+def _without_takers(
+    campaign: Campaign, hits: Sequence[tuple[int, int, int]]
+) -> Iterator[tuple[int, bool]]:
+    """Triplets that nobody is left for in any HIT of theirs, and whether they are ties.
+
+    Not asked of the database by HIT: they may be more than a statement takes.
+    """
+    left = {hit for hit, _, takers in hits if not takers}
+    if not left:
+        return
+    taken = {hit for hit, _, takers in hits if takers}
+    rows = campaign.triplets.filter(status=Triplet.Status.OPEN).order_by("pk")
+    is_tie = Case(When(said_enough(campaign.policy), then=True), default=False)
+    items = rows.annotate(is_tie=is_tie).values_list("pk", "is_tie", "items__hit")
+    for (pk, tied), of_triplet in groupby(items.iterator(chunk_size=ROWS), lambda one: one[:2]):
+        hits_of = {hit for *_, hit in of_triplet}
+        if hits_of & left and not hits_of & taken:
+            yield pk, tied
+
+
+def _with_takers(
+    campaign: Campaign, now: datetime, only: int | None = None
+) -> list[tuple[int, int, int]]:
+    """Each HIT that wants people: how many, and how many are left, no further than that.
+
+    `only`: of this triplet.
+    """
     policy = campaign.policy
     if not policy.crowd_traits.has_accounts or not campaign.endpoint:
         return []
@@ -144,8 +183,9 @@ def _with_takers(campaign: Campaign, now: datetime) -> list[tuple[int, int, int]
         rule=queue.rule("p.id"),
         has_judged=_HAS_JUDGED.format(hit="h.asked_id", worker="p.worker_id"),
         most=most.first() or 0,
+        only="" if only is None else "AND i.triplet_id = %(only)s",
     )
-    given = {"campaign": campaign.pk, "now": queue.stored(now), "crowd": policy.crowd}
+    given = {"campaign": campaign.pk, "now": queue.stored(now), "crowd": policy.crowd, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(statement, given)
         return list(cursor.fetchall())

@@ -13,10 +13,15 @@ def too_few_people(people: int, policy: Policy) -> str | None:
     if people < wanted:
         judgments = COUNTS.get(wanted, f"{wanted} judgments")
         verb, persons = ("needs", "person") if wanted == 1 else ("need", "people")
-        return f"{judgments} per item {verb} {wanted} {persons}; the team has {people}."
+        more = f", and ties {_for_ties(policy)}" if tie_assignments(policy) else ""
+        return f"{judgments} per item {verb} {wanted} {persons}{more}; the team has {people}."
     if people < wanted + tie_assignments(policy):
-        next_one = wanted + 1
-        person = f"a {ORDINALS.get(next_one, f'{next_one}th')} person"
-        expert = " or an expert's decision" if policy.adjudication == "decide" else ""
-        return f"Ties need {person}{expert}; the team has {people}."
+        return f"Ties need {_for_ties(policy)}; the team has {people}."
     return None
+
+
+def _for_ties(policy: Policy) -> str:
+    next_one = policy.annotators + 1
+    person = f"a {ORDINALS.get(next_one, f'{next_one}th')} person"
+    expert = " or an expert's decision" if policy.adjudication == "decide" else ""
+    return f"{person}{expert}"

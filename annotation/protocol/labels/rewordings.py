@@ -26,8 +26,8 @@ OPENINGS = tuple(
     tuple(line.split(" | "))
     for line in (
         " | ".join((HOW, BEST)),
-        "what is | what's | tell me what is",
-        "what are | which are | tell me what are",
+        "what is | what's",
+        "what are | which are",
         "what are the | the | which are the",
         "what is the | what's the | the",
         "what are some | which are some | some",
@@ -226,6 +226,12 @@ FRAMES = (
     "i need to know",
 )
 _WH = re.compile(r"(what|how|why|when|where|who|which)\b.*", re.IGNORECASE)
+# Behind "tell me", English puts the verb last: "tell me how hot the water should be".
+_INVERTED = re.compile(
+    r"\w+(?:'s\b| (?:[\w'-]+ ){0,4}(?:is|are|was|were|do|does|did|can|could|will|would|shall"
+    r"|should|may|might|must|has|have|had)\b)",
+    re.IGNORECASE,
+)
 _ASKED = re.compile(
     r"(what|how|why|when|where|who) ((?:is|are|was|were|does|do|did|can|will|should|to)\b.*)",
     re.IGNORECASE,
@@ -367,8 +373,9 @@ def _whose(question: str, style: Style) -> Iterator[str]:
 
 
 def _framed(question: str, style: Style) -> Iterator[str]:
-    """Only by words with which the corpus asks such a question."""
-    if match := _WH.fullmatch(question):
+    """Only by words with which the corpus asks such a question, in the order of its words."""
+    match = _WH.fullmatch(question)
+    if match and not (style is ANY_STYLE and _INVERTED.match(question)):
         asked = question[:1].lower() + question[1:]
         yield from (
             f"{frame} {asked}"

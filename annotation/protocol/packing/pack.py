@@ -193,8 +193,8 @@ def _check_supply(
     if len(positives) < needed:
         raise PackingError(
             f"The pool holds {len(positives)} positive controls, but {hits} HITs need at least "
-            f"{needed}: add more by `quorum controls import [FILE]`, or create a campaign with "
-            "a lower control_pool_size in its policy."
+            f"{needed}: draft controls from the campaign's own queries (`quorum controls draft`), "
+            "or import more (`quorum controls import`)."
         )
     needed = negatives_needed(len(triplets), policy)
     if len(negatives) < needed:

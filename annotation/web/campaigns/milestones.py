@@ -13,8 +13,9 @@ from annotation.analytics.quality.control_leak import LEAST_HITS
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
 from annotation.pipeline.controls.own_controls import has_own_controls
-from annotation.pipeline.publishing.pack import positive_names
+from annotation.pipeline.publishing.pack import own_supply, positive_names, triplets_to_judge
 from annotation.pipeline.publishing.takers import too_small_a_team
+from annotation.protocol.packing.pack import positives_needed
 from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.campaigns.operation import REQUESTED, ask_for, read_options
@@ -76,8 +77,9 @@ def _render(
         "too_few_to_measure": TOO_FEW if milestones.hits < LEAST_HITS else "",
         "meetings_warning": meetings_warning(campaign),
         # Asked only where packing comes next.
-        "has_own_controls": lambda: has_own_controls(campaign),
+        "own": lambda: own_supply(campaign),
         "pool": lambda: len(positive_names()),
+        "pool_needed": lambda: positives_needed(triplets_to_judge(campaign), campaign.policy),
         "may_pack_again": not milestones.is_published
         and bool(warning or has_own_controls(campaign)),
         "too_small_a_team": too_small_a_team(campaign.policy, campaign),

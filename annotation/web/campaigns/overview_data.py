@@ -20,7 +20,7 @@ from annotation.analytics.workers import worker_figures
 from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
-from annotation.pipeline.gold.adjudicate import may_decide_ties
+from annotation.pipeline.adjudicate import may_decide_open
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
@@ -289,7 +289,7 @@ def _troubles(
 
 def _repairs(campaign: Campaign, blocker: Figures, reader: Reader) -> list[Button]:
     other = blocker["alternative"]
-    if other == "ties" and not may_decide_ties(campaign, cast(User, reader)):
+    if other == "open" and not may_decide_open(campaign, cast(User, reader)):
         other = None  # who judged them leaves them to another
     buttons = (
         _button(campaign, blocker["operation"], reader, blocker["options"]),
@@ -358,8 +358,8 @@ PAGES: Mapping[str, Page] = {
     "reconcile": Page("Reconcile", "campaign-reconcile", RUN),
     "invite": Page("Invite people", "team", "inhouse.add_invitation", of_campaign=False),
     "roles": Page("Give roles", "campaign-roles", GRANT),
-    "review": Page("See the ties", "campaign-review", ADJUDICATE, place="#ties"),
-    "ties": Page("Decide ties", "adjudicate", ADJUDICATE, place="?what=tie"),
+    "review": Page("See them", "campaign-review", ADJUDICATE, place="#waiting"),
+    "open": Page("Decide them", "adjudicate", ADJUDICATE, place="?what=open"),
 }
 # In this order; of the others each has its own place.
 _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {

@@ -17,7 +17,9 @@ from annotation.operations.operation import perform
 from annotation.operations.pool import add_drafts_of
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.controls.controls import MOST_CHARACTERS
+from annotation.pipeline.controls.drafts import in_turns
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
+from annotation.pipeline.publishing.pack import own_supply
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
@@ -100,6 +102,8 @@ def _render(
         "endings": ENDINGS,
         "most_bytes": MOST_BYTES,
         "job": newest_job(campaign, DRAFT),
+        "own": own_supply(campaign),
+        "is_published": bool(campaign.endpoint),
     }
     return page(
         request,
@@ -115,4 +119,4 @@ def _draft(request: HttpRequest, campaign: Campaign) -> ControlDraft | None:
     waiting = campaign.control_drafts.filter(state=ControlDraft.State.OPEN).select_related("query")
     sent = request.POST.get("draft", "")
     same = waiting.filter(pk=sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else None
-    return (same and same.first()) or waiting.order_by("pk").first()
+    return (same and same.first()) or in_turns(waiting).first()

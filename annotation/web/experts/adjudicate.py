@@ -13,7 +13,7 @@ from annotation.access.audit_log import by_page, record
 from annotation.access.roles import ADJUDICATE
 from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import WHY_NOT, Pile, What, pile_of, pile_with, piles_of
+from annotation.pipeline.adjudicate import WHY_NOT, Pile, What, pile_of, pile_with, piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.majority import decide_tally
@@ -178,7 +178,7 @@ def _revealed(pile: Pile, triplet: Triplet, own: ExpertLabel) -> Revealed:
         status=by_votes.status,
         label=label_before_experts(triplet.label, triplet.label_source, *votes, policy),
         decides=own.adjudicated and policy.adjudication == "decide",
-        pile=_where_to_decide(triplet, own, policy),
+        pile=None if own.adjudicated else _where_to_decide(triplet, pile.campaign),
         yes=triplet.positive_votes,
         no=triplet.votes - triplet.positive_votes,
         cannot_judge=triplet.cannot_judge,
@@ -187,9 +187,8 @@ def _revealed(pile: Pile, triplet: Triplet, own: ExpertLabel) -> Revealed:
     )
 
 
-def _where_to_decide(triplet: Triplet, own: ExpertLabel, policy: Policy) -> What | None:
-    decides = policy.adjudication == "decide" and not own.adjudicated
-    return pile_with(triplet, policy) if decides else None
+def _where_to_decide(triplet: Triplet, campaign: Campaign) -> What | None:
+    return pile_with(triplet, campaign) if campaign.policy.adjudication == "decide" else None
 
 
 def _triplet(pile: Pile, pk: str) -> Triplet | None:

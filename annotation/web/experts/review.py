@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
@@ -13,9 +14,9 @@ from annotation.pipeline.labelling.disagreements import (
     MOST,
     WEIGHED_AT_ONCE,
     most_important,
-    open_ties,
     split_of,
 )
+from annotation.pipeline.publishing.takers import waiting_for_somebody
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import PAGE_SIZE
@@ -52,12 +53,13 @@ def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     # That no other candidate is positive would tell a blind expert their labels.
     sees_votes = request.user.has_perm(SEE_VOTES, campaign)
     disputed, disagreements = _disputed(campaign) if sees_votes else ([], 0)
-    ties = list(open_ties(campaign).select_related(*TEXTS).order_by("pk")[: PAGE_SIZE + 1])
+    open_ones = waiting_for_somebody(campaign, timezone.now()).select_related(*TEXTS)
+    waiting = list(open_ones.order_by("pk")[: PAGE_SIZE + 1])
     context: dict[str, Any] = {
         "unresolved": listed[:PAGE_SIZE],
         "more_unresolved": len(listed) > PAGE_SIZE,
-        "ties": ties[:PAGE_SIZE],
-        "more_ties": len(ties) > PAGE_SIZE,
+        "waiting": waiting[:PAGE_SIZE],
+        "more_waiting": len(waiting) > PAGE_SIZE,
         "disputed": disputed,
         "disagreements": disagreements,
         "decides": campaign.policy.adjudication == "decide",

@@ -10,7 +10,7 @@ from annotation.access.roles import ADJUDICATE, SEE_VOTES
 from annotation.analytics.quality.label_derivation import derivation, votes_on
 from annotation.analytics.quality.text_diff import mark_differences
 from annotation.models import Campaign, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import pile_with
+from annotation.pipeline.adjudicate import pile_with
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from retrieval.ranking.fusion import IN_WORDS
@@ -45,7 +45,7 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
         # Who may decide it sees the votes before by a wish of their own alone, or not at all.
         "folded": may_label and mine is None,
         "hidden": hidden,
-        "pile": pile_with(triplet, campaign.policy) if waits else None,
+        "pile": pile_with(triplet, campaign) if waits else None,
     }
     title = f"Triplet {triplet.pk}"
     return page(request, "annotation/hits/triplet.html", context, title=title, campaign=campaign)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from exports.building.export import export
 from exports.verify.verify import verify
 from retrieval.ranking.records import read

@@ -177,16 +177,13 @@ def see_ties(owner: Owner, ties: int, adjudication: str) -> None:
         re.compile("that nobody eligible is left for: invite one more person"), timeout=SOON_MS
     )
     owner.look(f"coffee-ties-{adjudication}")
-    alone = "the tie" if ties == 1 else f"{ties} ties"
-    owner.sees(
-        f"let an owner decide {alone}"
-        if adjudication == "decide"
-        else f"release without {ties} tied"
-    )
+    alone = "1 tie" if ties == 1 else f"{ties} ties"
+    instead = "let an owner decide" if adjudication == "decide" else "release without"
+    owner.sees(f"{instead} {alone}")
 
 
 def decide_ties(owner: Owner) -> dict[Texts, int]:
-    owner.follow("Decide ties")
+    owner.follow("Decide them")
     page, decided = owner.page, {}
     yes = page.get_by_role("button", name="Yes")
     none_left = page.get_by_text("Nothing left to decide here.")

@@ -6,7 +6,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.commands.campaign_noun import experts_in_words
 from annotation.models import Campaign
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from tests.annotation.support.experts import unresolved
 from tests.exports.support.campaigns import make_campaign
 

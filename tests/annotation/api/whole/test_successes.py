@@ -15,7 +15,7 @@ from pytest_django import Settings
 from schemathesis import Case
 
 from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, Triplet
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from annotation.pipeline.manual.bonus import give_bonus
 from annotation.protocol.policy.policy import Policy
 from retrieval.corpus.corpora import create_corpus

@@ -218,7 +218,7 @@ def test_too_small_a_pool_of_positives_is_refused(tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path)
     for control in Control.objects.all()[:2]:
         control.delete()
-    refused(campaign, "holds 4 positive controls, but 5 HITs need at least 5: add more")
+    refused(campaign, "holds 4 positive controls, but 5 HITs need at least 5: draft controls")
 
 
 @pytest.mark.usefixtures("small_database")

@@ -341,7 +341,7 @@ def test_a_pool_too_small_for_a_triplet_alone_is_refused_before_anything_is_spen
 ) -> None:
     pool = Control.objects.filter(kind="positive").order_by("pk")
     pool.filter(pk__gt=pool[1].pk).delete()
-    sentence = "holds 2 positive controls, but a HIT of one repacked triplet needs 3: add more"
+    sentence = "holds 2 positive controls, but a HIT of one repacked triplet needs 3: import more"
     with pytest.raises(UserError, match=sentence):
         set_stage(candidates_per_query=2, control_pool_size=2)
 

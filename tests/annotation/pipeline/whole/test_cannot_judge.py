@@ -11,8 +11,8 @@ from annotation.analytics.campaign.status import blockers
 from annotation.analytics.workers.exclusion_impact import if_excluded
 from annotation.crowd.inhouse.assignments import submit
 from annotation.models import ItemReport, Judgment, Triplet
+from annotation.pipeline.adjudicate import Pile, What, pile_with
 from annotation.pipeline.collecting.review import FIELD
-from annotation.pipeline.gold.adjudicate import Pile, What, pile_with
 from annotation.pipeline.manual.exclusion import exclude
 from annotation.pipeline.publishing.completion import is_complete
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
@@ -81,9 +81,9 @@ def test_where_nobody_else_is_left_the_owner_may_decide(tmp_path: Path) -> None:
     team.work("bob")
     team.advance()
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
-    assert (blocker.operation, blocker.alternative) == ("invite", "ties")
-    assert decide_all(team, What.TIE, 0) == BREAD
-    assert pile(team, What.TIE).done()[:2] == (BREAD, 0)
+    assert (blocker.operation, blocker.alternative) == ("invite", "open")
+    assert decide_all(team, What.OPEN, 0) == BREAD
+    assert pile(team, What.OPEN).done()[:2] == (BREAD, 0)
     assert is_complete(team.campaign)
     assert blockers(team.campaign, clock=team.clock.now) == []
 
@@ -92,10 +92,11 @@ def test_it_is_no_tie_while_another_vote_of_the_first_round_may_come(tmp_path: P
     team = own_team(tmp_path, cannot_judge_limit=2)
     team.publish()
     team.work("ada", not_bread)
+    team.member("bob")
     team.advance()
     assert bread(team) == {("open", None, 0, 1)}
-    assert pile(team, What.TIE).done() == (0, 0)
-    assert pile_with(team.campaign.triplets.filter(cannot_judge=1)[0], team.campaign.policy) is None
+    assert pile(team, What.OPEN).done() == (0, 0)
+    assert pile_with(team.campaign.triplets.filter(cannot_judge=1)[0], team.campaign) is None
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
     assert (blocker.operation, blocker.alternative) == ("invite", None)
 

@@ -15,7 +15,7 @@ from annotation.analytics.campaign.status import Blocker, blockers
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, Exclusion, Role, Worker
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from annotation.pipeline.manual.exclusion import exclude
 from annotation.pipeline.publishing.completion import is_complete
 from annotation.pipeline.publishing.lifecycle import prolong
@@ -108,9 +108,9 @@ class Story:
         self.team.advance()
 
     def follow(self, blocker: Blocker) -> None:
-        decides = blocker.alternative == "ties" and self.random.random() < 0.5
-        if decides and self.decide_ties():
-            self.done.add("ties")
+        decides = blocker.alternative == "open" and self.random.random() < 0.5
+        if decides and self.decide_open():
+            self.done.add("open")
         elif blocker.operation == "extend":
             days = blocker.options["days"]
             assert isinstance(days, int)
@@ -122,8 +122,8 @@ class Story:
             self.done.add(blocker.operation)
         self.team.advance()
 
-    def decide_ties(self) -> int:
-        pile, decided = Pile(self.team.campaign, What.TIE, "olga", None), 0
+    def decide_open(self) -> int:
+        pile, decided = Pile(self.team.campaign, What.OPEN, "olga", None), 0
         while (triplet := pile.next([])) is not None:
             pile.decide(triplet, self.random.randint(0, 1), "")
             decided += 1
@@ -169,6 +169,6 @@ def test_a_team_finishes_or_is_told_what_would_help(campaign: Campaign) -> None:
 
     finishes()
     assert done == {
-        "closed", "exclude", "extend", "fail", "invite", "leave", "roles", "ties",
+        "closed", "exclude", "extend", "fail", "invite", "leave", "open", "roles",
     }  # fmt: skip
     assert not Exclusion.objects.exists()

@@ -55,7 +55,7 @@ def review(team: Team, client: Client) -> str:
 
 
 def decide_all(team: Team, client: Client, label: int = 1) -> int:
-    address = f"/campaigns/{team.campaign}/adjudicate?what=tie"
+    address = f"/campaigns/{team.campaign}/adjudicate?what=open"
     decided = 0
     while (triplet := shown(client.get(address))) is not None:
         sent = {"triplet": triplet.pk, "label": label}
@@ -68,20 +68,53 @@ def test_the_campaign_is_complete_when_the_owner_has_decided_its_ties(tmp_path: 
     team = tied(tmp_path)
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
     assert blocker.reason.endswith("invite one more person, or let an owner decide 5 ties")
-    assert (blocker.operation, blocker.alternative) == ("invite", "ties")
+    assert (blocker.operation, blocker.alternative) == ("invite", "open")
     cast = list(Judgment.objects.order_by("pk").values())
     assert decide_all(team, owner(team)) == TIES
     assert list(Judgment.objects.order_by("pk").values()) == cast
     assert is_complete(team.campaign)
-    # The assignments that were asked for stay open: nobody has to take them.
-    assert PostedHit.objects.filter(open_assignments__gt=0).exists()
     assert blockers(team.campaign, clock=team.clock.now) == []
     assert stranded(team.campaign, team.clock.now()).assignments == 0
     plan = missing_votes(team.campaign)
     assert (plan.extensions, plan.repacked) == ([], [])
     done = team.advance()
     assert (done.open, done.assignments_requested, done.finished) == (0, 0, True)
+    assert PostedHit.objects.filter(open_assignments__gt=0).exists()
+    assert team.take("eve") is None  # what was asked for is ended: nobody shall judge in vain
     assert Event.objects.filter(type=Event.Type.COMPLETE).count() == 1
+
+
+def test_two_who_never_tie_and_miss_a_control_leave_triplets_to_the_owner(tmp_path: Path) -> None:
+    team = own_team(tmp_path, min_assignments=10)
+    team.publish()
+    team.work("ada")
+    missed = team.take("bob")
+    assert missed
+    team.submit(missed, slips=1)
+    team.work("bob")
+    team.advance()
+    (blocker,) = blockers(team.campaign, clock=team.clock.now)
+    assert blocker.reason == (
+        "1 assignment that nobody eligible is left for: invite one more person, or let an owner "
+        "decide 5 triplets"
+    )
+    client = owner(team)
+    assert ">Decide them</a>" in review(team, client)
+    waiting = team.campaign.triplets.filter(status="open").latest("pk")
+    page = client.get(reverse("campaign-triplet", args=[team.campaign, waiting.pk]))
+    assert f"what=open&amp;triplet={waiting.pk}" in page.content.decode()
+    assert decide_all(team, client) == 5
+    assert is_complete(team.campaign)
+    assert blockers(team.campaign, clock=team.clock.now) == []
+
+
+def test_what_somebody_may_still_judge_is_left_to_them(tmp_path: Path) -> None:
+    team = own_team(tmp_path)
+    team.publish()
+    team.work("ada")
+    team.member("bob")
+    team.advance()
+    assert decide_all(team, owner(team)) == 0
 
 
 def test_a_vote_that_comes_after_the_decision_counts_and_changes_no_label(tmp_path: Path) -> None:
@@ -115,16 +148,16 @@ def test_managers_and_adjudicators_decide_ties_too(tmp_path: Path, role: str) ->
 def test_where_experts_measure_nobody_decides_a_tie(tmp_path: Path) -> None:
     team = tied(tmp_path, adjudication="measure")
     client = owner(team)
-    page = client.get(f"/campaigns/{team.campaign}/adjudicate?what=tie")
+    page = client.get(f"/campaigns/{team.campaign}/adjudicate?what=open")
     assert (page.status_code, "lets no expert decide" in page.content.decode()) == (404, True)
-    assert "Decide ties" not in review(team, client)
+    assert "Decide them" not in review(team, client)
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
     assert blocker.alternative == "review"
 
 
 def test_the_review_page_leads_an_owner_to_the_ties(tmp_path: Path) -> None:
     team = tied(tmp_path)
-    link = f'href="/campaigns/{team.campaign}/adjudicate?what=tie">Decide ties'
+    link = f'href="/campaigns/{team.campaign}/adjudicate?what=open">Decide them'
     assert link in review(team, owner(team))
 
 
@@ -139,12 +172,12 @@ def test_who_judged_the_ties_is_sent_to_somebody_who_did_not(tmp_path: Path) -> 
     team = tied(tmp_path)
     ada = with_role(team, team.member("ada").user, "owner")
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
-    assert "make somebody who has not judged the ties an adjudicator" in blocker.reason
+    assert "make somebody who has not judged them an adjudicator" in blocker.reason
     assert buttons(team, ada) == ["Give roles"]
     olga = owner(team, "adjudicator")
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
-    assert blocker.alternative == "ties"
-    assert (buttons(team, ada), buttons(team, olga)) == ([], ["Decide ties"])
+    assert blocker.alternative == "open"
+    assert (buttons(team, ada), buttons(team, olga)) == ([], ["Decide them"])
     assert decide_all(team, olga) == TIES
     assert is_complete(team.campaign)
 
@@ -153,7 +186,7 @@ def test_where_experts_are_evenly_split_a_third_is_asked_for(tmp_path: Path) -> 
     team = tied(tmp_path)
     olga = owner(team)
     otto = with_role(team, User.objects.create_user("otto"), "owner")
-    address = f"/campaigns/{team.campaign}/adjudicate?what=tie"
+    address = f"/campaigns/{team.campaign}/adjudicate?what=open"
     tie = shown(olga.get(address))
     assert tie
     decide_all(team, olga, label=1)

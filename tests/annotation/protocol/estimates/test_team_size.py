@@ -13,7 +13,7 @@ THIRD = "Ties need a third person; the team has 2."
     [
         (0, {"annotators": 1}, "One judgment per item needs 1 person; the team has 0."),
         (1, {"annotators": 1}, None),
-        (1, {}, "Two judgments per item need 2 people; the team has 1."),
+        (1, {}, "Two judgments per item need 2 people, and ties a third person; the team has 1."),
         (2, {}, THIRD),
         (2, {"tie_mode": "repack"}, THIRD),
         (

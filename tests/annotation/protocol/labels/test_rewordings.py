@@ -55,6 +55,22 @@ def test_what_the_corpus_does_not_say_is_not_said() -> None:
     assert not any(text.startswith(("How to", "How do you")) for text in found)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How hot should water be?",
+        "What is cappuccino made of?",
+        "What's the best grind?",
+    ],
+)
+def test_no_question_is_put_behind_words_that_change_its_order(question: str) -> None:
+    """ "I need to know what is it" is no English."""
+    assert not any("know" in text or "tell" in text for text in rewordings(question, ANY_STYLE))
+    assert "I need to know how coffee keeps fresh?" in rewordings(
+        "How coffee keeps fresh?", ANY_STYLE
+    )
+
+
 def test_the_place_of_a_clause_stays_with_it() -> None:
     found = rewordings("Is a loan paid if you are let go from your job?", ANY_STYLE)
     assert not any(text.startswith("From your job") for text in found)

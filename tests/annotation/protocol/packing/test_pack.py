@@ -200,8 +200,8 @@ def test_a_pool_too_small_for_the_campaign_is_refused() -> None:
         packed(campaign(61, 5), pool=59)
     assert str(refusal.value) == (
         "The pool holds 59 positive controls, but 61 HITs need at least 60: "
-        "add more by `quorum controls import [FILE]`, or create a campaign with a lower "
-        "control_pool_size in its policy."
+        "draft controls from the campaign's own queries (`quorum controls draft`), or import more "
+        "(`quorum controls import`)."
     )
 
 

@@ -54,6 +54,36 @@ def test_it_asks_for_one_draft_after_the_other(campaign: Campaign, owner: Client
     assert "0 waiting, 1 confirmed, 1 dismissed" in page
 
 
+def test_drafts_for_one_query_do_not_follow_one_another(campaign: Campaign, owner: Client) -> None:
+    first, other = campaign.query_set.queries.order_by("pk")[:2]
+    drafts = [
+        campaign.control_drafts.create(
+            kind="positive", origin="rewording", query=query, question=question, answer="Ten."
+        )
+        for query, question in ((first, "a"), (first, "b"), (first, "c"), (other, "d"))
+    ]
+    met = []
+    for _ in drafts:
+        one = owner.get(PAGE).context["draft"]
+        met.append(one.question)
+        send(owner, one, "confirm")
+    assert met == ["a", "d", "b", "c"]
+
+
+def test_it_says_how_many_are_enough_and_leads_back_to_packing(
+    campaign: Campaign, owner: Client
+) -> None:
+    hits = -(-campaign.query_set.queries.count() * campaign.policy.candidates_per_query // 5)
+    wanted = -(-hits // 5)  # each is shown by five at most
+    sentence = f"Packing needs {wanted} positive and {wanted} negative controls."
+    assert sentence in text_of(owner.get(PAGE))
+    for number in range(wanted):
+        send(owner, draft(campaign, question=f"yes {number}"), "confirm")
+        send(owner, draft(campaign, "negative", f"no {number}"), "confirm")
+    page = owner.get(PAGE)
+    assert "enough to pack its tasks. Go to packing" in text_of(page).replace("HITs", "tasks")
+
+
 def test_each_button_has_its_key_and_edit_leads_to_the_words(
     campaign: Campaign, owner: Client
 ) -> None:

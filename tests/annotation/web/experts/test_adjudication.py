@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign, ExpertLabel, ItemReport, Judgment, Triplet, Worker
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from tests.annotation.support.experts import (
     ADDRESS,
     at,
@@ -146,7 +146,7 @@ def test_a_pile_that_is_nearly_all_there_is_is_counted_so_far_and_no_farther(
     judged: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada = at(expert("ada"))
-    monkeypatch.setattr("annotation.pipeline.gold.adjudicate.MOST_COUNTED", 2)
+    monkeypatch.setattr("annotation.pipeline.adjudicate.MOST_COUNTED", 2)
     with CaptureQueriesContext(connection) as asked:
         page = ada.get(f"{ADDRESS}?what=sample").content.decode()
     assert "0 of 2 or more decided by you" in page

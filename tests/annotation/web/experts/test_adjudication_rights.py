@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.crowd.inhouse.assignments import give_back, take
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, ExpertLabel, Judgment, Triplet, Worker
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What
 from tests.annotation.support.experts import ADDRESS, at, decide, expert, report, show, unresolved
 from tests.exports.support.campaigns import make_campaign
 from tests.worlds.team import make_team

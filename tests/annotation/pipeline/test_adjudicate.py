@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.models import Campaign, Exclusion, ExpertLabel, Judgment, Triplet, Worker
-from annotation.pipeline.gold.adjudicate import Pile, What
+from annotation.pipeline.adjudicate import Pile, What, pile_with
 from annotation.pipeline.gold.import_gold import import_gold
 from annotation.pipeline.labelling.label import write_labels
 from core.errors import UserError
@@ -153,9 +153,9 @@ def test_a_decided_triplet_leaves_the_piles_and_may_be_decided_again_by_its_numb
     campaign = campaign_where("decide")
     piles = {
         what: Pile(campaign, what, "ada", None)
-        for what in (What.TIE, What.UNRESOLVED, What.DISAGREEMENT)
+        for what in (What.OPEN, What.UNRESOLVED, What.DISAGREEMENT)
     }
-    ranks = {What.TIE: 3, What.UNRESOLVED: 4, What.DISAGREEMENT: 2}
+    ranks = {What.OPEN: 3, What.UNRESOLVED: 4, What.DISAGREEMENT: 2}
     for what, pile in piles.items():
         triplet = at(campaign, ranks[what])
         if what != What.DISAGREEMENT:
@@ -167,12 +167,25 @@ def test_a_decided_triplet_leaves_the_piles_and_may_be_decided_again_by_its_numb
         assert pile.done().decided == 1 + (what == What.DISAGREEMENT) * 2
 
 
-def test_an_own_label_of_the_sample_decides_only_in_a_pile_that_has_the_triplet() -> None:
-    campaign = campaign_where("decide")
-    for rank in (1, 2):
+@pytest.mark.parametrize(
+    ("adjudication", "taken"), [("decide", [True, True, False]), ("measure", [False, True, False])]
+)
+def test_an_own_label_of_the_sample_decides_only_in_a_pile_that_has_the_triplet(
+    adjudication: str, taken: list[bool]
+) -> None:
+    campaign = campaign_where(adjudication)
+    for rank in (1, 2, 5):
         say(campaign, rank, "ada", 0, What.SAMPLE)
     pile = Pile(campaign, What.DISAGREEMENT, "ada", None)
-    assert [pile.takes(at(campaign, rank), []) for rank in (1, 2)] == [False, True]
+    assert [pile.takes(at(campaign, rank), []) for rank in (1, 2, 5)] == taken
+
+
+def test_an_owner_puts_a_label_right_on_which_all_votes_agree() -> None:
+    campaign = campaign_where("decide")
+    wrong = at(campaign, 1)
+    assert pile_with(wrong, campaign) == What.DISAGREEMENT
+    say(campaign, 1, "olga", 0, What.DISAGREEMENT)
+    assert label(campaign, 1) == ("labelled", 0, "expert")
 
 
 def test_an_imported_label_decides_nothing_and_changes_no_decision(tmp_path: Path) -> None:

@@ -43,12 +43,10 @@ from annotation.models import (
 from annotation.pipeline.labelling.disagreements import (
     disagreements,
     most_important,
-    open_ties,
-    said_enough,
 )
 from annotation.pipeline.labelling.label import write_labels_of
 from annotation.pipeline.ledger.reservations import locked
-from annotation.protocol.policy.policy import Policy
+from annotation.pipeline.publishing.takers import waiting_for_somebody
 
 DRAWN_AT_ONCE = 1_000
 MOST_COUNTED = 10_000  # while somebody waits: a sample's pile is nearly all there is
@@ -60,14 +58,16 @@ class What(TextChoices):
     """Which triplets the expert is shown."""
 
     UNRESOLVED = "unresolved", "Unresolved"
-    TIE = "tie", "Ties"
+    OPEN = "open", "Waiting for a vote"
     DISAGREEMENT = "disagreement", "Disagreements"
     REPORTED = "reported", "Reported"
     SAMPLE = "sample", "Random sample"
 
 
 WHY_NOT = {
-    What.TIE: "Ties wait for more votes: the policy of this campaign lets no expert decide them.",
+    What.OPEN: (
+        "Open triplets wait for more votes: the policy of this campaign lets no expert decide them."
+    ),
     What.SAMPLE: (
         "The random sample is for experts who cannot see the votes: an owner can give somebody the "
         "role of adjudicator, and no other role."
@@ -76,27 +76,27 @@ WHY_NOT = {
 
 
 def piles_of(campaign: Campaign, user: User) -> list[What]:
-    """Ties where they can be decided; the sample for those from whom its labels are hidden."""
+    """Open ones where they can be decided; the sample for those from whom its labels are hidden."""
     lacking = set()
     if campaign.policy.adjudication != "decide":
-        lacking.add(What.TIE)
+        lacking.add(What.OPEN)
     if not is_blind(user, campaign):
         lacking.add(What.SAMPLE)
     return [what for what in What if what not in lacking]
 
 
-def pile_with(triplet: Triplet, policy: Policy) -> What | None:
-    """Where an expert may decide it by its number; of reported ones, those that one has decided."""
-    yes, votes = triplet.positive_votes, triplet.votes
+def pile_with(triplet: Triplet, campaign: Campaign) -> What | None:
+    """Where an expert may decide it by its number."""
+    decides = campaign.policy.adjudication == "decide"
     if triplet.status == Triplet.Status.UNRESOLVED:
         return What.UNRESOLVED
     if triplet.status == Triplet.Status.OPEN:
-        is_tie = votes + triplet.cannot_judge >= policy.annotators
-        may = policy.adjudication == "decide" and is_tie
-        return What.TIE if may else None
-    if 0 < yes < votes:
-        return What.DISAGREEMENT
-    return What.REPORTED if triplet.label_source == Triplet.LabelSource.EXPERT else None
+        waiting = waiting_for_somebody(campaign, timezone.now(), only=triplet.pk)
+        may = decides and waiting.filter(pk=triplet.pk).exists()
+        return What.OPEN if may else None
+    # Where experts decide, any label may be put right: then it is theirs against the votes.
+    is_disputed = decides or 0 < triplet.positive_votes < triplet.votes
+    return What.DISAGREEMENT if is_disputed else None
 
 
 class Done(NamedTuple):
@@ -117,14 +117,14 @@ def pile_of(campaign: Campaign, what: What, user: User) -> "Pile":
     return Pile(campaign, what, user.get_username(), member.worker_id if member else None)
 
 
-def may_decide_ties(campaign: Campaign, user: User) -> bool:
-    return pile_of(campaign, What.TIE, user).next([]) is not None
+def may_decide_open(campaign: Campaign, user: User) -> bool:
+    return pile_of(campaign, What.OPEN, user).next([]) is not None
 
 
-def nobody_may_decide_ties(campaign: Campaign) -> bool:
+def nobody_may_decide_open(campaign: Campaign) -> bool:
     """Whoever may adjudicate has judged all of them, or has said already what they think."""
     people = list(adjudicators_of(campaign))
-    return bool(people) and not any(may_decide_ties(campaign, one) for one in people)
+    return bool(people) and not any(may_decide_open(campaign, one) for one in people)
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ class Pile:
             return triplets.filter(pk__in=reports.values("item__triplet"))
         if self.what == What.DISAGREEMENT:
             return triplets.filter(pk__in=self._listed)
-        if self.what == What.TIE:
-            tied = open_ties(self.campaign)
-            return triplets.filter(pk__in=tied).exclude(pk__in=_being_judged(self.campaign))
+        if self.what == What.OPEN:
+            waiting = self._waiting_for_somebody.values("pk")
+            return triplets.filter(pk__in=waiting).exclude(pk__in=_being_judged(self.campaign))
         if self.what == What.UNRESOLVED:
             return triplets.filter(status=Triplet.Status.UNRESOLVED)
         # The label that they measure is that of the votes: what experts decided has none, or hides
@@ -180,6 +180,10 @@ class Pile:
         """The disagreements that matter most -> their places in the list."""
         disagreements = most_important(self.campaign)
         return {one.triplet: place for place, one in enumerate(disagreements)}
+
+    @cached_property
+    def _waiting_for_somebody(self) -> QuerySet[Triplet]:
+        return waiting_for_somebody(self.campaign, timezone.now())
 
     def done(self) -> Done:
         left = self._waiting().order_by()[:MOST_COUNTED].count()
@@ -204,8 +208,8 @@ class Pile:
             ended |= Q(cannot_judge__gte=policy.cannot_judge_limit)
         if self.what == What.UNRESOLVED:
             return triplets.filter(self._no_majority, ended)
-        if self.what == What.TIE:
-            return triplets.filter(self._no_majority, said_enough(policy)).exclude(ended)
+        if self.what == What.OPEN:
+            return triplets.filter(self._no_majority).exclude(ended)
         if self.what == What.DISAGREEMENT:
             return triplets.filter(pk__in=disagreements(self.campaign))
         return triplets.filter(pk__in=self.triplets())
@@ -262,10 +266,11 @@ class Pile:
         return triplet.label_source == Triplet.LabelSource.EXPERT or self._has(triplet)
 
     def _has(self, triplet: Triplet) -> bool:
-        # The list is the head of the pile: any other disagreement may be looked at, too.
-        whole = self.what == What.DISAGREEMENT
-        pile = disagreements(self.campaign) if whole else self.triplets()
-        return pile.filter(pk=triplet.pk).exists()
+        # The list is the head of its pile: any other that belongs there may be looked at, too.
+        if self.what == What.DISAGREEMENT:
+            where = pile_with(triplet, self.campaign)
+            return where == self.what or disagreements(self.campaign).contains(triplet)
+        return self.triplets().contains(triplet)
 
     @transaction.atomic
     def decide(self, triplet: Triplet, label: int, note: str) -> None:
