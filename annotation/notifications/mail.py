@@ -64,6 +64,11 @@ def compose(event: Event, user: User) -> EmailMessage | None:
     )
 
 
+def has_mail_server() -> bool:
+    """Without one, mails are printed on the console of the site."""
+    return settings.EMAIL_BACKEND != "django.core.mail.backends.console.EmailBackend"
+
+
 def _place(event: Event) -> str:
     if event.type == Type.WORK:
         return link("work")

@@ -1,7 +1,7 @@
 """What the database holds, as the paper's Table 1 tells it, and the indexes over it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -14,13 +14,14 @@ from core.text.words import plural
 from retrieval.corpus.corpora import corpora
 from retrieval.jobs import count_sources, import_files
 from retrieval.jobs.count_sources import Figures, newest_figures
-from retrieval.jobs.handlers import HANDLERS
+from retrieval.jobs.handlers import HANDLERS, IndexRequest
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.web.access import database_page, may
 from retrieval.web.forms import BuildForm
 
 SHOWN_VERSIONS = 8
 SHOWN_JOBS = 8
+BUILD_DEFAULTS = {name: value for name, value in asdict(IndexRequest()).items() if name != "corpus"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def render_database(request: HttpRequest, form: BuildForm, *, status: int = 200)
         "empty": not QaPair.objects.exists(),
         "versions": _versions(kept),
         "form": form,
+        "build_defaults": BUILD_DEFAULTS,
         "running": [one for one in jobs if not one.is_over and may_see(request.user, one)],
         "counting": any(one.kind == count_sources.KIND and not one.is_over for one in jobs),
         "corpora": corpora(),
@@ -106,4 +108,6 @@ def _missing(index: IndexVersion, kept: Figures | None) -> str:
         parts.append(f"{plural(lacking.restored, 'pair')} restored since")
     if lacking.restored is None:
         parts.append("its files are away or damaged")
+    if not parts and kept and kept.stale:
+        return "not counted since the last change"
     return ", ".join(parts)

@@ -51,7 +51,7 @@ class ImportForm(forms.Form):
         help_text="Stored with every pair. Importing into an existing source adds to it.",
         widget=forms.TextInput({"list": "sources", "autocomplete": "off"}),
     )
-    corpus = corpus_field("The source joins this corpus. All pairs hold every source anyway.")
+    corpus = corpus_field("The source joins this corpus. “All pairs” always contains every source.")
     format = forms.ChoiceField(
         label="Format",
         choices=_formats,
@@ -137,7 +137,7 @@ def source_choices() -> list[tuple[str, str]]:
 
 
 class BuildForm(forms.Form):
-    corpus = corpus_field("Its sources are indexed, and nothing else.")
+    corpus = corpus_field("Only this corpus's sources are indexed.")
     model = forms.ChoiceField(
         label="Encoder",
         choices=_encoders,

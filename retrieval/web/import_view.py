@@ -16,6 +16,7 @@ from core.frame import framed
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.uploads import MOST_BYTES, MOST_FILES, PLAIN
 from retrieval.jobs.count_sources import newest_figures
+from retrieval.jobs.handlers import INDEX, subject_of
 from retrieval.jobs.import_files import KIND, MOST_REJECTED, rejected_of, rejected_rows
 from retrieval.models import Job
 from retrieval.models.corpus import ALL
@@ -85,6 +86,7 @@ def imported(request: HttpRequest, pk: int) -> HttpResponse:
         "may": allowed,
         "source": job.arguments["source"],
         "indexes": indexes,
+        "indexing": _indexing(job, corpus) if indexes else None,
         "build": BuildForm(initial={"corpus": corpus})
         if lacks_index and allowed["build"]
         else None,
@@ -96,6 +98,14 @@ def imported(request: HttpRequest, pk: int) -> HttpResponse:
     }
     title = f"Import into {job.arguments['source']}"
     return framed(request, "retrieval/imported.html", context, title=title)
+
+
+def _indexing(job: Job, corpus: str) -> Job | None:
+    """The build that followed the import."""
+    builds = Job.objects.filter(
+        kind=INDEX, subject=subject_of(corpus), requested_at__gte=job.requested_at
+    )
+    return builds.order_by("pk").last()
 
 
 @require_safe

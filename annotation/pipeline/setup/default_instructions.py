@@ -9,6 +9,10 @@ from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.policy.policy import Policy
 
 SHIPPED = Path(__file__).with_name("instructions.md")
+CANNOT_JUDGE = (
+    " If a text makes no sense to you, or you would have to guess what it asks for, choose "
+    "**Can't judge** and say why."
+)
 WORDS = ("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -16,6 +20,7 @@ def default_instructions(policy: Policy) -> str:
     return Template(read_instructions(SHIPPED)).safe_substitute(
         items=_number(policy.hit_size),
         answer=_answer(policy),
+        cannot_judge=CANNOT_JUDGE if policy.cannot_judge_limit else "",
         failed_hit=_failed_hit(policy),
         exclusion=_exclusion(policy),
         complaint=_complaint(policy),

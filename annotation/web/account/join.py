@@ -1,5 +1,6 @@
 """An invitation link: who opens it becomes a member of the in-house crowd."""
 
+from django import forms
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import UserCreationForm
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page, record
 from annotation.crowd.inhouse.members import find_invitation, join, member_of
 from annotation.web.base.guards import refuse
+from annotation.web.notifications.preferences import ask_to_confirm
 from core.errors import UserError
 
 TITLE = "This invitation no longer works"
@@ -22,6 +24,13 @@ TITLE = "This invitation no longer works"
 
 class AccountForm(UserCreationForm):  # type: ignore[type-arg]
     """Django's own, with its validators of passwords."""
+
+    email = forms.EmailField(
+        label="E-mail (optional)",
+        max_length=254,
+        required=False,
+        help_text="For news of tasks, and if you forget your password. We mail a link to confirm.",
+    )
 
     class Meta(UserCreationForm.Meta):
         help_texts = {"username": "Letters, digits and @ . + - _ only. Owners of campaigns see it."}
@@ -58,6 +67,8 @@ def _make_account(request: HttpRequest, code: str) -> HttpResponse:
         form.add_error("username", "This name was taken a moment ago: choose another one.")
         return _page(request, form, status=422)
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    if (email := form.cleaned_data["email"]) and email != user.email:
+        ask_to_confirm(request, user, email)
     return redirect("work")
 
 

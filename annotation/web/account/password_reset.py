@@ -13,11 +13,16 @@ from kombu.exceptions import OperationalError as BrokerError
 from annotation.access.audit_log import by_page, record
 from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.jobs.mails import mail_password_reset
+from annotation.notifications.mail import has_mail_server
 
 WAIT = "asked for a new password too often: wait an hour and try again."
 EMAIL = Limit("password reset", 3, 60, f"This address has {WAIT}")
 ADDRESS = Limit("password reset from", 20, 60, f"Somebody at your internet address has {WAIT}")
 SENT = "If an account has this address, a mail with a link is on its way to it."
+PRINTED = (
+    "This site has no mail server. If an account has this address, the mail with its link is "
+    "printed on the console of the site: ask whoever runs it."
+)
 AWAY = "No mail can be sent at the moment: try again in a few minutes."
 
 
@@ -35,7 +40,7 @@ class ResetPassword(PasswordResetView):
             return self._refuse(form, str(error), 429)
         except BrokerError:
             return self._refuse(form, AWAY, 503)
-        messages.info(self.request, SENT)
+        messages.info(self.request, SENT if has_mail_server() else PRINTED)
         return HttpResponse(status=302, headers={"Location": str(self.success_url)})
 
     def _refuse(self, form: PasswordResetForm, sentence: str, status: int) -> HttpResponse:

@@ -1,6 +1,6 @@
 """The team as the staff see it: members, and the invitations that make new ones."""
 
-from typing import cast
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.access.audit_log import by_page, record
 from annotation.crowd.inhouse.members import activate, deactivate, invite, revoke
 from annotation.crowd.inhouse.models import Assignment, Invitation, Member
+from annotation.notifications.mail import has_mail_server
 from annotation.web.base.guards import permitted, refuse, staff_page
 from annotation.web.base.layout import page
 from core.errors import UserError
@@ -27,6 +28,7 @@ INVITE = "inhouse.add_invitation"
 MANAGE = "inhouse.change_member"
 PAGE_SIZE = 100
 SUBJECT = "You are invited to judge pairs of questions"
+NO_SERVER = "No mail server is set: copy the link, and send it yourself."
 LETTER = (
     "{by} invites you to judge pairs of questions. Open this link within {days} days, choose a "
     "username and a password, and begin:\n\n{link}\n"
@@ -35,11 +37,14 @@ LETTER = (
 
 class InvitationForm(forms.Form):
     note = forms.CharField(label="For whom", max_length=200, required=False)
-    email = forms.EmailField(
-        label="E-mail", required=False, max_length=254, help_text="The link is mailed there."
-    )
+    email = forms.EmailField(label="E-mail", required=False, max_length=254)
     days = forms.IntegerField(label="Days", min_value=1, max_value=365, initial=14)
     uses = forms.IntegerField(label="Accounts", min_value=1, max_value=1000, initial=1)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mailed = "The link is mailed there." if has_mail_server() else NO_SERVER
+        self.fields["email"].help_text = mailed
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -67,6 +72,9 @@ def team(request: HttpRequest) -> HttpResponse:
 
 def _mail(request: HttpRequest, email: str, link: str, days: int) -> None:
     """The invitation is there already: where no mail goes out, its link is on the page."""
+    if not has_mail_server():
+        messages.warning(request, NO_SERVER)
+        return
     text = LETTER.format(by=request.user.get_username(), days=days, link=link)
     try:
         EmailMessage(SUBJECT, text, to=[email]).send()

@@ -87,7 +87,8 @@ def _index(name: str) -> tuple[IndexVersion | None, list[tuple[str, Repair]]]:
     try:
         index = chosen_index(corpus)
     except UserError:
-        return None, [("There is no index yet: without one, no candidates are found.", INDEX)]
+        whose = f"The corpus {corpus} has" if corpus else "The pairs have"
+        return None, [(f"{whose} no index yet: without one, no candidates are found.", INDEX)]
     if index.model_setting != settings.ENCODER_MODEL:
         made_for = f"The index was made for the encoder {index.model_setting}"
         return index, [(f"{made_for}, and the setting is now {settings.ENCODER_MODEL}.", INDEX)]

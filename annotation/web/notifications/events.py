@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.access.audit_log import by_page
 from annotation.models import Delivery, DeliveryAttempt, Event
 from annotation.notifications.deliver import payload
+from annotation.notifications.mail import has_mail_server
 from annotation.notifications.webhooks import MANAGE, resend
 from annotation.web.base.guards import dashboard_page, permitted, refuse
 from annotation.web.base.layout import page
@@ -25,6 +26,13 @@ PAGE_SIZE = 50
 LACKS = (
     f"Your account lacks the permission {MANAGE}: an administrator can give it to you under Admin."
 )
+STATES = {
+    Delivery.State.PENDING: "waiting",
+    Delivery.State.CLAIMED: "being sent",
+    Delivery.State.DONE: "delivered",
+    Delivery.State.FAILED: "failed",
+    Delivery.State.CANCELLED: "cancelled",
+}
 View = Callable[..., HttpResponse]
 
 
@@ -54,14 +62,15 @@ def events(request: HttpRequest) -> HttpResponse:
         "rows": [(one, _summary(states)) for one, states in shown[:PAGE_SIZE]],
         "older": rows[PAGE_SIZE - 1].pk if len(rows) > PAGE_SIZE else None,
         "is_newest": not before,
+        "has_mail_server": has_mail_server(),
     }
     return page(request, "annotation/notifications/events.html", context, title="Events")
 
 
 def _summary(states: list[str]) -> str:
     """How many deliveries are in which state."""
-    counted = [(states.count(state), state) for state in Delivery.State.values]
-    return ", ".join(f"{count} {state}" for count, state in counted if count) or "nobody"
+    counted = [(states.count(state), words) for state, words in STATES.items()]
+    return ", ".join(f"{count} {words}" for count, words in counted if count) or "nobody"
 
 
 @require_safe
@@ -74,7 +83,11 @@ def event(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "event": recorded,
         "payload": json.dumps(json.loads(payload(recorded)), indent=2, ensure_ascii=False),
-        "rows": [(one, one.state in over) for one in deliveries.order_by("pk")],
+        "rows": [
+            (one, STATES[Delivery.State(one.state)], one.state in over)
+            for one in deliveries.order_by("pk")
+        ],
+        "has_mail_server": has_mail_server(),
     }
     return page(request, "annotation/notifications/event.html", context, title=recorded.type)
 

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page, record
 from annotation.access.throttle import Limit, TooMany, attempt
 from annotation.models import Event
-from annotation.notifications.mail import choose, link, unsubscribe, unwanted_by
+from annotation.notifications.mail import choose, has_mail_server, link, unsubscribe, unwanted_by
 from annotation.web.base.guards import refuse
 from core.frame import framed_for_reader
 
@@ -28,9 +28,10 @@ NO_LINK = "This link does not work: check that it is complete."
 LATE = f"This link does not work, or is older than {DAYS} days: enter the address again."
 CONFIRM = "Confirm the address by this link within {days} days: {link}\n\nElse nothing changes.\n"
 LIMIT = Limit("mail address", 5, 60, "You have changed the address often: wait an hour.")
-ADDRESS_HELP = (
-    "Without one you get no mail. A new address counts when you have opened the link that is sent"
-    " to it."
+ADDRESS_HELP = "Without one you get no mail. Confirm a new one with the link we mail to it."
+PRINTED = (
+    "This site has no mail server: the mail with your link is printed on its console. Ask whoever "
+    "runs the site."
 )
 
 
@@ -73,10 +74,17 @@ def _change_address(request: HttpRequest, user: User, email: str) -> None:
         set_address(user, "")
         return
     attempt([LIMIT.of(str(user.pk))])
+    ask_to_confirm(request, user, email)
+
+
+def ask_to_confirm(request: HttpRequest, user: User, email: str) -> None:
     token = signing.dumps([user.pk, user.email, email], salt=SALT)
     text = CONFIRM.format(days=DAYS, link=link("confirm-address", token))
     EmailMessage("Confirm your e-mail address", text, to=[email]).send(fail_silently=True)
-    messages.info(request, f"A mail to {email} has a link: open it to confirm the address.")
+    if has_mail_server():
+        messages.info(request, f"A mail to {email} has a link: open it to confirm the address.")
+    else:
+        messages.warning(request, PRINTED)
 
 
 @transaction.atomic

@@ -52,6 +52,21 @@ def test_who_cannot_judge_says_why_by_keys_alone(team: Team, page: Page) -> None
     assert report.assignment.passed
 
 
+def test_a_reason_that_is_chosen_by_the_mouse_leads_to_the_next_item(
+    team: Team, page: Page
+) -> None:
+    start(team, page)
+    first = page.locator("fieldset[data-item]").first
+    first.locator("input[value=cannot_judge]").click()
+    reason = first.get_by_role("combobox")
+    reason.dispatch_event("pointerdown")
+    reason.select_option(label=KNOWLEDGE)
+    assert current(page).startswith("Item 2 ")
+    page.keyboard.press("n")
+    expect(page.locator(".count")).to_have_text("2 of 7")
+    expect(first.locator("input[value=cannot_judge]")).to_be_checked()
+
+
 def test_a_missing_reason_is_asked_for_before_anything_is_sent(team: Team, page: Page) -> None:
     start(team, page)
     answer(page, "nnnnnnn")

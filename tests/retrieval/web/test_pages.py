@@ -8,7 +8,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from lxml import html
 
+from retrieval.corpus.corpora import create_corpus
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import Job, QaPair
@@ -108,6 +110,20 @@ def test_the_indexes_are_shown_with_what_the_current_one_lacks(
     [current, _] = browser.get(reverse("database")).context["versions"]
     assert current.missing == "1 pair that came after it"
     assert current.bytes > 40 * current.index.dimension * 2
+
+
+def test_a_corpus_is_made_before_any_import_and_its_index_by_a_button(
+    add_pairs: AddPairs, as_: As
+) -> None:
+    browser = as_("root")
+    page = reverse("database")
+    assert "Create a corpus</a>" in browser.get(page).content.decode()
+    add_pairs([("What is rain?", "Water.")])
+    create_corpus("weather", ["faq"])
+    tree = html.fromstring(browser.get(page).content)
+    (form,) = [one for one in tree.forms if one.fields.get("corpus") == "weather"]
+    assert browser.post(form.action, dict(form.fields)).status_code == 302
+    assert Job.objects.get(kind="index").arguments["corpus"] == "weather"
 
 
 def test_work_is_shown_to_those_who_asked_for_it_and_to_the_staff(as_: As) -> None:

@@ -183,6 +183,16 @@ form.addEventListener("input", (event) => {
   count();
 });
 
+// A reason that is chosen by the mouse is said; by keys, one walks through all before it.
+let reasonByPointer = false;
+form.addEventListener("pointerdown", () => (reasonByPointer = true), true);
+form.addEventListener("keydown", () => (reasonByPointer = false), true);
+form.addEventListener("change", (event) => {
+  const item = sheet.itemOf(event.target);
+  if (event.target !== item?.reason || !reasonByPointer) return;
+  if (item.answer === CANNOT_JUDGE && !item.isMissing) moveOn(item);
+});
+
 form.addEventListener("keydown", (event) => {
   const item = sheet.itemOf(event.target);
   if (event.key !== "Enter" || event.target !== item?.reason || item.isMissing) return;

@@ -19,8 +19,8 @@ def text(**policy: Any) -> str:
 
 def test_the_paper_s_policy_is_told_in_words() -> None:
     report = text()
-    assert "You will see seven items." in report
-    assert "for all seven, then submit" in report
+    assert "Each task has seven items." in report
+    assert "Choose **Yes** or **No** for each, then submit.\n" in report
     assert "- an **Answer** that was stored with the Question.\n" in report
     assert "If you miss a check question, the work on that task is **rejected**." in report
     assert (
@@ -36,8 +36,12 @@ def test_the_paper_s_policy_is_told_in_words() -> None:
 )
 def test_the_size_of_a_hit_is_told(size: int, word: str) -> None:
     report = text(hit_size=size)
-    assert f"You will see {word} items." in report
-    assert f"for all {word}, then submit" in report
+    assert f"Each task has {word} items." in report
+
+
+def test_cannot_judge_is_explained_where_it_is_offered() -> None:
+    assert "Can't judge" not in text()
+    assert "choose **Can't judge** and say why." in text(cannot_judge_limit=2)
 
 
 def test_nobody_is_rejected_where_failed_work_is_paid_and_discarded() -> None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
@@ -37,6 +38,15 @@ def test_a_new_account_is_signed_in_and_can_work_at_once(client: Client) -> None
     member = Member.objects.get()
     assert (member.user.username, member.active) == ("zoe", True)
     assert not member.user.is_staff
+
+
+def test_an_address_that_is_given_counts_once_it_is_confirmed(client: Client) -> None:
+    form = account("zoe") | {"email": "zoe@example.org"}
+    joined = client.post(f"/join/{invitation()}", form, follow=True)
+    assert "A mail to zoe@example.org has a link" in text(joined)
+    assert User.objects.get().email == ""
+    (message,) = mail.outbox
+    assert (message.to, "/mails/confirm/" in str(message.body)) == (["zoe@example.org"], True)
 
 
 def test_who_is_signed_in_joins_with_one_click(client: Client) -> None:

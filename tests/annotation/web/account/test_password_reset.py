@@ -10,6 +10,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 from knox.models import AuthToken
 from kombu.exceptions import OperationalError
+from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import Invitation
 from annotation.jobs.mails import mail_password_reset
@@ -124,3 +125,20 @@ def test_where_no_mail_goes_out_the_link_is_on_the_page(monkeypatch: pytest.Monk
 def test_what_is_no_address_is_refused(email: str) -> None:
     assert "Enter a valid email address" in invited(email)
     assert mail.outbox == []
+
+
+def test_without_a_mail_server_nothing_is_said_to_be_mailed(
+    ada: User, client: Client, settings: Settings
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert "printed on the console of the site" in ask(client, "ada@example.org")[1]
+    owner = signed_in(staff("dora", "add_invitation"))
+    page = owner.post("/team", {"note": "", "email": "eve@example.org", "days": "7", "uses": "1"})
+    words = page.content.decode()
+    assert "No mail server is set: copy the link, and send it yourself." in words
+    assert "Copy the link</button>" in words
+    assert "was mailed" not in words
+    moved = signed_in(ada).post("/mails", {"email": "new@example.org"}, follow=True)
+    assert "This site has no mail server" in moved.content.decode()
+    events = signed_in(User.objects.create_superuser("root")).get("/admin/events/")
+    assert "No mail server is set" in events.content.decode()

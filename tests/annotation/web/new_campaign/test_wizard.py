@@ -483,7 +483,7 @@ def test_what_is_missing_is_told_with_its_repair(
     assert leads_to(shown, "Build an index") == "/admin/database/"
     assert leads_to(shown, "Import controls") == "/admin/controls/import"
     IndexVersion.objects.all().delete()
-    assert "There is no index yet" in text_of(creator.get(NEW))
+    assert "The pairs have no index yet" in text_of(creator.get(NEW))
     assert leads_to(creator.get(NEW), "Build an index") == "/admin/database/"
 
 

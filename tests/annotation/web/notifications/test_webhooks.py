@@ -55,7 +55,7 @@ def test_what_cannot_be_is_refused_where_it_stands(
 def test_the_log_shows_each_attempt_and_sends_again(client: Client) -> None:
     sent = delivered()
     sent.tries.create(at=sent.event.at, status=503, error="The receiver answered 503.")
-    assert "1 done" in client.get("/admin/events/").content.decode()
+    assert "1 delivered" in client.get("/admin/events/").content.decode()
     page = client.get(f"/admin/events/{sent.event_id}").content.decode()
     assert "The receiver answered 503." in page
     client.post(f"/admin/events/deliveries/{sent.pk}/resend")
