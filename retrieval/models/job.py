@@ -7,7 +7,11 @@ from django.db import models
 from django.db.models import Q
 
 # Of a result's names, those that say little to people.
-IN_WORDS = {"already": "Done before", "hits": "HITs", "control_auc": "AUC of a guess at controls"}
+IN_WORDS = {
+    "already": "Done before",
+    "hits": "HITs",
+    "control_auc": "How well controls can be guessed (0.5 is chance)",
+}
 
 
 class Job(models.Model):

@@ -142,8 +142,8 @@ def busy(name: str) -> None:
         else:
             crowd.reject(
                 work.assignment_id,
-                reason="Some of the items are check questions, whose answer is plain from the"
-                " instructions. Wrong answers to them: 1.",
+                reason="The answers to check questions follow from the instructions. You answered "
+                "wrongly: 1.",
             )
 
 

@@ -101,7 +101,7 @@ class Publication:
     def _afterwards(self) -> str:
         rest = self.so_far.hits - self.so_far.asked - self.new
         if not rest:
-            return "With them every HIT of the first round is asked for."
+            return "This publishes the whole first round."
         return f"The rest, {rest:,}, waits until you publish it. No pass publishes it."
 
     @property

@@ -17,8 +17,8 @@ class RejectionReason(Enum):
     )
     MISSED = (
         "Wrong answers to check questions",
-        "Some of the items are check questions, whose answer is plain from the instructions. "
-        "Wrong answers to them: {count}.",
+        "The answers to check questions follow from the instructions. You answered wrongly: "
+        "{count}.",
         "missed at least one control",
     )
     MANUAL = "Another reason, given by a reviewer", "", ""  # a person's: no check, no rule

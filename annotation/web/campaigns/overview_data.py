@@ -235,8 +235,8 @@ def finish(campaign: Campaign, last: Snapshot) -> str:
         return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."
     if figures["stranded"]["assignments"]:
         return (
-            f"{figures['open']:,} triplets are open. They are not all decided before more people "
-            "can take the work."
+            f"{figures['open']:,} triplets are open. They cannot all be decided until more people "
+            "join."
         )
     if (ahead := figures["eta"]) is None:
         hours = RECENT // timedelta(hours=1)

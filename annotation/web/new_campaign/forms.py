@@ -55,8 +55,8 @@ class QueriesForm(forms.Form):
         required=False,
         min_value=1,
         max_value=10_000_000,
-        help_text="Distinct questions drawn by the seed and held out: they leave the index for "
-        "every query of the campaign. The paper took 15,211.",
+        help_text="Distinct questions drawn by the seed and held out: they are never "
+        "offered as candidates in this campaign. The paper took 15,211.",
     )
     file = forms.FileField(
         label="File of queries",

@@ -30,7 +30,7 @@ class WebhookForm(forms.Form):
         choices=Event.Type.choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen: all of them.",
+        help_text="If none is selected, all events are sent.",
     )
 
 

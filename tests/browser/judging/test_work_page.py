@@ -58,7 +58,7 @@ def test_a_missed_control_is_told_well_in_light_and_dark_and_on_a_phone(
     team.advance()
     eye = Eye(page, team.url, other=PHONE, thorough=True)
     page.reload()
-    page.get_by_text("Last 1").click()
+    page.get_by_text("Show the rejected task").click()
     expect(page.get_by_text("The correct answer is")).to_have_count(2)
     eye.look("work-rejected")
     eye.assert_well()

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from lxml import html
 
 from retrieval.corpus.corpora import create_corpus
 from retrieval.corpus.withdraw import withdraw_pairs
@@ -18,6 +17,7 @@ from tests.retrieval.commands.weather import build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.jobs.run_jobs import sent, worked
 from tests.retrieval.web.conftest import As
+from tests.support.pages import parse
 
 pytestmark = pytest.mark.django_db
 
@@ -120,9 +120,9 @@ def test_a_corpus_is_made_before_any_import_and_its_index_by_a_button(
     assert "Create a corpus</a>" in browser.get(page).content.decode()
     add_pairs([("What is rain?", "Water.")])
     create_corpus("weather", ["faq"])
-    tree = html.fromstring(browser.get(page).content)
-    (form,) = [one for one in tree.forms if one.fields.get("corpus") == "weather"]
-    assert browser.post(form.action, dict(form.fields)).status_code == 302
+    (form,) = parse(browser.get(page)).xpath("//form[input[@name='corpus' and @value='weather']]")
+    given = {one.get("name"): one.get("value") for one in form.iter("input")}
+    assert browser.post(form.get("action"), given).status_code == 302
     assert Job.objects.get(kind="index").arguments["corpus"] == "weather"
 
 

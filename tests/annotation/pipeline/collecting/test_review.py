@@ -59,7 +59,7 @@ def test_a_missed_control_rejects_the_work_and_says_why(one_hit: Stage, slips: i
     one_hit.deliver()
     assert statuses(one_hit, "AEVE") == ["Rejected"]
     assert "check questions" in feedback(one_hit, done)
-    assert feedback(one_hit, done).endswith(f"Wrong answers to them: {slips}.")
+    assert feedback(one_hit, done).endswith(f"You answered wrongly: {slips}.")
     assert rejections(one_hit) == ["missed"]
 
 

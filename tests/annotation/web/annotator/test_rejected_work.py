@@ -60,7 +60,7 @@ def test_the_control_missed_is_revealed_with_its_answer_once_the_work_is_rejecte
     right, wrong = ("Yes", "No") if control.expected else ("No", "Yes")
     assert f"Query {control.query} Question {control.question}" in page
     assert f"You answered {wrong} . The correct answer is {right} :" in page.replace("  ", " ")
-    assert page.count("You answered") == 1
+    assert page.count("The correct answer is") == 1
 
 
 def test_nobody_else_reads_it(team: Team) -> None:
@@ -68,7 +68,7 @@ def test_nobody_else_reads_it(team: Team) -> None:
     decide(team)
     page = work_page(team, "bob")
     assert control.question not in page
-    assert "You answered" not in page
+    assert "The correct answer is" not in page
 
 
 def test_work_that_is_paid_and_discarded_tells_nothing(tmp_path: Path) -> None:

@@ -222,7 +222,8 @@ def test_rejections_are_grouped_by_reason_whatever_their_sentences(adas: Client)
     InhouseCrowd().reject(works[6].assignment_id, reason="By the crowd itself.")
     page = text(adas.get("/work"))
     assert "7 of your 7 submitted tasks were rejected: Wrong answers to check questions (3)" in page
-    assert "reviewer (2) Questions without an answer (1) and 1 for other reasons Last 5 " in page
+    assert "reviewer (2) Questions without an answer (1) and 1 for other reasons" in page
+    assert "Show the rejected tasks" in page
 
 
 def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(

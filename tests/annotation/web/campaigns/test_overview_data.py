@@ -43,7 +43,7 @@ def test_where_nothing_came_lately_nobody_knows() -> None:
 
 def test_nothing_is_forecast_where_nobody_is_left() -> None:
     assert report(stranded={"assignments": 11}) == (
-        "69 triplets are open. They are not all decided before more people can take the work."
+        "69 triplets are open. They cannot all be decided until more people join."
     )
 
 
