@@ -55,6 +55,6 @@ def _check_finished(campaign: Campaign, *, partial: bool) -> dict[str, int]:
         raise UserError(
             f"Campaign {campaign} is not finished, {counts['open']:,} of its "
             f"{counts['triplets']:,} triplets are open: collect their votes first, or leave them "
-            "out by --partial."
+            "out (on the command line by --partial)."
         )
     return counts

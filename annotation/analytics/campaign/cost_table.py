@@ -8,8 +8,8 @@ from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, 
 from annotation.protocol.policy.policy import Policy
 
 NOT_COUNTED = (
-    "Not counted: the replacements of work that is rejected or discarded{}, and controls that fill "
-    "up the last one."
+    "Not counted: the replacements of work that is rejected or discarded{}, and controls added to "
+    "fill the last HIT."
 )
 
 

@@ -24,7 +24,7 @@ def test_an_unfinished_campaign_is_refused_with_the_counts(tmp_path: Path) -> No
     campaign = make_campaign(VERDICTS | {"tea": ["ada+ bob+", "ada+", "ada+ bob-"]})
     assert refusal(campaign, tmp_path) == (
         "Campaign demo is not finished, 2 of its 9 triplets are open: collect their votes first, "
-        "or leave them out by --partial."
+        "or leave them out (on the command line by --partial)."
     )
 
 
