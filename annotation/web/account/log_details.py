@@ -13,7 +13,7 @@ def details_in_words(details: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         _fact(key, value)
         for key, value in details.items()
-        if value not in (None, "", [], {}) and key != "digest"
+        if value not in (None, "", [], {}) and value is not False and key != "digest"
     ]
 
 

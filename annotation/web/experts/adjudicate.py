@@ -105,7 +105,7 @@ def _take(request: HttpRequest, pile: Pile) -> HttpResponse:
 @transaction.atomic
 def _decide(request: HttpRequest, pile: Pile, triplet: Triplet, label: int, note: str) -> None:
     # Not what was said: other experts read the log, and are to decide blind.
-    details = {"pile": pile.what.value, "again": _own(pile, triplet) is not None}
+    details = {"pile": pile.what.label.lower(), "again": _own(pile, triplet) is not None}
     pile.decide(triplet, label, note)
     by = by_page(cast(User, request.user))
     record(by, "label", campaign=pile.campaign, subject=f"triplet {triplet.pk}", details=details)

@@ -16,6 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page, record
+from annotation.access.roles import may_enter
 from annotation.access.throttle import Limit, TooMany, attempt
 from annotation.models import Event
 from annotation.notifications.mail import choose, has_mail_server, link, unsubscribe, unwanted_by
@@ -40,9 +41,8 @@ class PreferenceForm(forms.Form):
         label="E-mail address", max_length=254, required=False, help_text=ADDRESS_HELP
     )
     wanted = forms.MultipleChoiceField(
-        label="Mails", choices=Event.Type.choices, required=False,
-        widget=forms.CheckboxSelectMultiple,
-    )  # fmt: skip
+        label="Mails", required=False, widget=forms.CheckboxSelectMultiple
+    )
 
 
 @never_cache
@@ -50,13 +50,15 @@ class PreferenceForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def mail_preferences(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
-    unwanted = unwanted_by(user)
-    wanted = [type for type in Event.Type.values if type not in unwanted]
+    unwanted, offered = unwanted_by(user), _offered(user)
+    wanted = [type for type, _ in offered if type not in unwanted]
     form = PreferenceForm(request.POST or None, initial={"email": user.email, "wanted": wanted})
+    cast(forms.MultipleChoiceField, form.fields["wanted"]).choices = offered
     if request.method != "POST" or not form.is_valid():
         return _page(request, form)
-    chosen = form.cleaned_data["wanted"]
-    choose(user, [type for type in Event.Type.values if type not in chosen])
+    now = {type: type not in form.cleaned_data["wanted"] for type, _ in offered}
+    before = {type: type in unwanted for type in Event.Type.values}
+    choose(user, [type for type, is_unwanted in (before | now).items() if is_unwanted])
     try:
         _change_address(request, user, form.cleaned_data["email"])
     except TooMany as error:
@@ -64,6 +66,13 @@ def mail_preferences(request: HttpRequest) -> HttpResponse:
         return _page(request, form)
     messages.success(request, "Your choice is saved.")
     return redirect("mail-preferences")
+
+
+def _offered(user: User) -> list[tuple[str, str]]:
+    """Who only judges hears of work alone."""
+    if may_enter(user):
+        return list(Event.Type.choices)
+    return [(Event.Type.WORK.value, str(Event.Type.WORK.label))]
 
 
 def _change_address(request: HttpRequest, user: User, email: str) -> None:

@@ -8,6 +8,7 @@ from django.core import mail
 from django.test import Client
 
 from annotation.models import AuditEntry
+from annotation.notifications.mail import choose, unwanted_by
 from tests.annotation.web.stage import signed_in
 
 pytestmark = pytest.mark.django_db
@@ -42,3 +43,15 @@ def test_nobody_s_mailbox_is_flooded_with_links(ada: User) -> None:
     sent = [client.post("/mails", {"email": "new@example.org"}).status_code for _ in range(7)]
     assert sent == [302] * 5 + [422] * 2
     assert len(mail.outbox) == 5
+
+
+def test_who_only_judges_chooses_among_mails_of_work_alone(ada: User) -> None:
+    choose(ada, ["campaign.budget"])
+    client = signed_in(ada)
+    page = client.get("/mails").content.decode()
+    assert "New work" in page
+    assert "Budget nearly spent" not in page
+    client.post("/mails", {"email": ada.email})
+    assert sorted(unwanted_by(ada)) == ["campaign.budget", "work.available"]
+    owner = signed_in(User.objects.create_superuser("root"))
+    assert "Budget nearly spent" in owner.get("/mails").content.decode()
