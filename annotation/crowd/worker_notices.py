@@ -8,7 +8,7 @@ from annotation.models import Exclusion
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
 
-FAREWELL = "The requester has ended your part in this campaign."
+FAREWELL = "Your part in this campaign has ended."
 PAID = "Work that was approved stays paid."
 
 

@@ -131,7 +131,7 @@ def _report(campaign: Campaign, done: decisions.Decision) -> Result:
 OPERATIONS = (
     Operation(
         "approve",
-        "approve and pay an assignment that was rejected, or is about to be",
+        "approve an assignment that was rejected, or is about to be",
         MANAGE_WORKERS,
         _preview_approve,
         _execute_approve,

@@ -1,5 +1,6 @@
 """Who has which part in a campaign, and what each part may do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,6 +28,7 @@ from annotation.access.roles import (
 from annotation.models import Campaign, Role
 from annotation.operations.operation import Options, perform
 from annotation.operations.registry import OPERATIONS
+from annotation.protocol.estimates.cost import is_free
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.campaigns.operation import OperationForm
@@ -45,6 +47,11 @@ WORDS = {
     BUILD: "build releases",
     FUND: "set the budget, cancel the campaign",
     GRANT: "give and take roles",
+}
+WORDS_WITHOUT_MONEY = WORDS | {
+    RUN: "run it: publish, pause, extend",
+    MANAGE_WORKERS: "exclude, restore, approve, reject and write to workers",
+    FUND: "cancel the campaign",
 }
 ANNOTATOR = "take its tasks, where the team works in-house"
 
@@ -102,15 +109,15 @@ def _page(
         "roles": campaign.roles.select_related("user").order_by("user__username"),
         "everywhere": everywhere.order_by("user__username"),
         "names": Role.Name.choices,
-        "lines": _lines(),
+        "lines": _lines(WORDS_WITHOUT_MONEY if is_free(campaign.policy) else WORDS),
     }
     template = "annotation/campaigns/roles.html"
     return page(request, template, context, title="Roles", campaign=campaign, status=status)
 
 
-def _lines() -> list[Line]:
+def _lines(words_of: Mapping[str, str]) -> list[Line]:
     names = Role.Name.values
     lines = [
-        Line(words, [may in PERMISSIONS[name] for name in names]) for may, words in WORDS.items()
+        Line(words, [may in PERMISSIONS[name] for name in names]) for may, words in words_of.items()
     ]
     return [*lines, Line(ANNOTATOR, [name == Role.Name.ANNOTATOR for name in names])]

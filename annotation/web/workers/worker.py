@@ -215,7 +215,8 @@ def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:
 
 def _past(entry: Turn, now: datetime) -> Past:
     assignment = entry.assignment
-    operation, words = _operation(assignment, now)
+    is_paid = assignment.hit.price_cents > 0
+    operation, words = (_operation if is_paid else _unpaid_operation)(assignment, now)
     ms = entry.active_ms
     return Past(entry, "" if ms is None else duration(ms), _decision(assignment), operation, words)
 
@@ -228,6 +229,14 @@ def _decision(assignment: Assignment) -> str:
     if assignment.account == Assignment.Booked.DISCARDED:
         return "approved, votes discarded"
     return str(assignment.get_status_display()).lower()
+
+
+def _unpaid_operation(assignment: Assignment, now: datetime) -> tuple[str, str]:
+    operation, words = _operation(assignment, now)
+    return {
+        "bonus": ("", ""),
+        "approve": ("approve", words.replace("Pay", "Approve")),
+    }.get(operation, (operation, words))
 
 
 def _operation(assignment: Assignment, now: datetime) -> tuple[str, str]:

@@ -315,7 +315,7 @@ def test_operations_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage)
     }
     seen = manager.get(found["Exclude"]).content.decode()
     assert 'value="AEVE"' in seen
-    assert "The requester has ended your part in this campaign." in seen  # what else is told
+    assert "Your part in this campaign has ended." in seen  # what else is told
     assert "This field is required" not in seen
 
 
