@@ -27,11 +27,11 @@ def _preview_confirm(campaign: Campaign, options: Options) -> list[str]:
     triplet = _candidate(campaign, options).triplet
     pair = triplet.candidate.pair
     terms = f", under {pair.license}" if pair.license else ""
+    right, wrong = ("Yes", "No") if triplet.label else ("No", "Yes")
     return [
-        f"{triplet.positive_votes:,} of {triplet.votes:,} votes are Yes. The pair is from "
-        f"{pair.source}{terms}.",
-        f"New HITs of {_whose(campaign)} can contain this control. A worker who answers No fails "
-        "it, so confirm only what nobody can doubt.",
+        f"All {triplet.votes:,} votes are {right}. The pair is from {pair.source}{terms}.",
+        f"New HITs of {_whose(campaign)} can contain this control. A worker who answers {wrong} "
+        "fails it, so confirm only what nobody can doubt.",
     ]
 
 

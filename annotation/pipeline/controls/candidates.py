@@ -1,4 +1,4 @@
-"""Positive controls that the record of votes proposes; a person confirms each, or dismisses it."""
+"""Controls that the record of votes proposes; a person confirms each, or dismisses it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,24 +49,35 @@ class _Fit(NamedTuple):
 
 
 def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> CandidateCounts:
-    """Run again it finds others: what was confirmed or dismissed is not proposed twice."""
-    waiting = control_candidates(campaign).filter(state=State.OPEN).count()
-    looked_at, fits = 0, []
-    for row in _unanimous(campaign).iterator(chunk_size=ROWS):
-        looked_at += 1
-        progress(1)
-        pk, votes, positive, by_steady, by_expert, *texts = row
-        agreed = is_beyond_dispute(
-            votes=votes, positive=positive, is_confirmed=by_steady or by_expert
+    """Run again it finds others: what was confirmed or dismissed is not proposed twice.
+
+    Negatives are proposed where the campaign has controls of its own: of the pool, they are drawn.
+    """
+    labels = (1, 0) if is_packed_with_own(campaign) else (1,)
+    looked_at = new = 0
+    for label in labels:
+        fits = []
+        for row in _unanimous(campaign, label).iterator(chunk_size=ROWS):
+            looked_at += 1
+            progress(1)
+            pk, votes, positive, by_steady, by_expert, *texts = row
+            agreed = is_beyond_dispute(
+                votes=votes, positive=positive, is_confirmed=by_steady or by_expert
+            )
+            if agreed and is_clear(*texts, label=label):
+                fits.append(_Fit(votes, -sum(map(len, texts)), pk))
+        waiting = _open(campaign).filter(triplet__label=label).count()
+        chosen = nlargest(max(0, MOST_OPEN // len(labels) - waiting), fits)
+        # Two at once may choose the same: one row a triplet.
+        ControlCandidate.objects.bulk_create(
+            [ControlCandidate(triplet_id=fit.pk) for fit in chosen], ignore_conflicts=True
         )
-        if agreed and is_clear(*texts):
-            fits.append(_Fit(votes, -sum(map(len, texts)), pk))
-    chosen = nlargest(max(0, MOST_OPEN - waiting), fits)
-    # Two at once may choose the same: one row a triplet.
-    ControlCandidate.objects.bulk_create(
-        [ControlCandidate(triplet_id=fit.pk) for fit in chosen], ignore_conflicts=True
-    )
-    return CandidateCounts(looked_at, len(chosen), waiting + len(chosen))
+        new += len(chosen)
+    return CandidateCounts(looked_at, new, _open(campaign).count())
+
+
+def _open(campaign: Campaign) -> QuerySet[ControlCandidate]:
+    return control_candidates(campaign).filter(state=State.OPEN)
 
 
 def control_candidates(campaign: Campaign) -> QuerySet[ControlCandidate]:
@@ -80,14 +91,16 @@ def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime
     It joins the pool, or the campaign's own controls where it was packed with such.
     """
     triplet = candidate.triplet
-    is_denied = triplet.expert_labels.filter(label=0).exists()
-    if triplet.label != 1 or triplet.votes != triplet.positive_votes or is_denied:
+    is_denied = triplet.expert_labels.exclude(label=triplet.label).exists()
+    agreeing = triplet.positive_votes if triplet.label else triplet.votes - triplet.positive_votes
+    if triplet.label is None or triplet.votes != agreeing or is_denied:
         raise UserError(
-            f"Triplet {triplet.pk} has no label, or somebody says No: dismiss the candidate."
+            f"Triplet {triplet.pk} has no label, or somebody disagrees: dismiss the candidate."
         )
     _decide(candidate, State.CONFIRMED, by=by, now=now)
     if is_packed_with_own(triplet.campaign):
-        control = add_own(triplet.campaign, Control.Kind.POSITIVE, texts)
+        kind = Control.Kind.POSITIVE if triplet.label else Control.Kind.NEGATIVE
+        control = add_own(triplet.campaign, kind, texts)
     else:
         control = add_positive(texts)
     ControlCandidate.objects.filter(pk=candidate.pk).update(control=control)
@@ -107,16 +120,19 @@ def _decide(
         raise UserError("Somebody has decided on this candidate already.")
 
 
-def _unanimous(campaign: Campaign) -> QuerySet[Triplet, Any]:
-    """Nobody has said No to these, no expert either, nor reported them: key, votes, who, texts."""
+def _unanimous(campaign: Campaign, label: int) -> QuerySet[Triplet, Any]:
+    """Nobody has said otherwise, no expert either, nor reported them: key, votes, who, texts."""
     reports = ItemReport.objects.filter(item__triplet=OuterRef("pk"))
     experts = ExpertLabel.objects.filter(triplet=OuterRef("pk"))
     votes = valid_judgments(campaign).filter(triplet=OuterRef("pk"))
     by_steady = ~Exists(votes.exclude(worker__in=_steady_workers(campaign)))
     labelled = campaign.triplets.filter(
-        label=1, positive_votes=F("votes"), votes__gte=STEADY_VOTES, control_candidate=None
+        label=label,
+        positive_votes=F("votes") * label,
+        votes__gte=STEADY_VOTES,
+        control_candidate=None,
     )
-    undenied = labelled.exclude(Exists(reports)).exclude(Exists(experts.filter(label=0)))
+    undenied = labelled.exclude(Exists(reports)).exclude(Exists(experts.exclude(label=label)))
     rows = undenied.annotate(by_steady=by_steady, by_expert=Exists(experts)).order_by("pk")
     return rows.values_list("pk", "votes", "positive_votes", "by_steady", "by_expert", *TEXTS)
 

@@ -1,12 +1,13 @@
-"""Which judged triplets would make good positive controls: clear, simple, and beyond dispute.
+"""Which judged triplets would make good controls: clear, simple, and beyond dispute.
 
-A positive control fails workers who say No to it, so nothing is left to taste here:
+A control fails workers who answer otherwise, so nothing is left to taste here:
 
-1. All valid votes say Yes: three at least, or two of workers who are known to be steady, or two
-   and an expert. No expert says No.
+1. All valid votes say the same: three at least, or two of workers who are known to be steady, or
+   two and an expert. No expert says otherwise.
 2. The texts are short, and there is an answer.
-3. Query and question are not the same text, which would tell the control at a glance, yet share
-   at least half of the words of the shorter one: plain wording, not a lucky guess.
+3. Of a positive, query and question are not the same text, which would tell the control at a
+   glance, yet share at least half of the words of the shorter one: plain wording, not a lucky
+   guess. Of a negative, they share some words, for the topic is the same, and not most of them.
 
 A person has the last word: nothing that is proposed is shown to a worker before.
 """
@@ -22,7 +23,8 @@ STEADY_SHARE = 0.9  # of a steady worker's votes are as the label
 STEADY_JUDGED = 20  # labelled triplets, before a worker can be called steady
 LONGEST_QUESTION = 200  # characters
 LONGEST_ANSWER = 600
-LEAST_SHARED = 0.5  # of the words of the shorter text
+LEAST_SHARED = 0.5  # of the words of the shorter text, in a positive
+MOST_SHARED = 0.7  # in a negative
 
 _WORD = re.compile(r"\w+")
 
@@ -33,14 +35,17 @@ def is_steady(judged: int, agreed: int) -> bool:
 
 def is_beyond_dispute(*, votes: int, positive: int, is_confirmed: bool) -> bool:
     """`is_confirmed`: by steady workers alone, or by an expert."""
-    return positive == votes and votes >= (STEADY_VOTES if is_confirmed else VOTES)
+    return positive in (0, votes) and votes >= (STEADY_VOTES if is_confirmed else VOTES)
 
 
-def is_clear(query: str, question: str, answer: str) -> bool:
+def is_clear(query: str, question: str, answer: str, *, label: int = 1) -> bool:
     if max(len(query), len(question)) > LONGEST_QUESTION or len(answer) > LONGEST_ANSWER:
         return False
     ours, theirs = words_of(query), words_of(question)
-    return bool(answer.strip()) and ours != theirs and shared(ours, theirs) >= LEAST_SHARED
+    if not answer.strip() or ours == theirs:
+        return False
+    share = shared(ours, theirs)
+    return share >= LEAST_SHARED if label else 0 < share <= MOST_SHARED
 
 
 def shared(ours: Collection[str], theirs: Collection[str]) -> float:

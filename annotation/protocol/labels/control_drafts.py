@@ -13,12 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from annotation.protocol.labels.control_candidates import LONGEST_QUESTION, shared, words_of
+from annotation.protocol.labels.control_candidates import (
+    LONGEST_QUESTION,
+    MOST_SHARED,
+    shared,
+    words_of,
+)
 from annotation.protocol.labels.rewordings import ANY_STYLE, Style, rewordings
 
 # Of ranks as many times the candidates': a question there that asks the same is rare.
 FIRST_NEGATIVE, LAST_NEGATIVE = 6, 8
-MOST_SHARED = 0.7  # of the words of the shorter one, between a query and its negative
 MOST_OF_ONE_ANSWER = 5  # questions; an answer that more of them share says little of each
 OF_EACH_KIND = 8  # drafts for one query
 

@@ -133,6 +133,23 @@ def test_where_a_campaign_has_controls_of_its_own_it_joins_those(campaign: Campa
     assert positive_names() == before
 
 
+def test_what_all_deny_joins_them_as_a_negative(campaign: Campaign) -> None:
+    own = campaign.controls.create(kind="negative", key="d", drafted=True)
+    Judgment.objects.filter(triplet__candidate__rank=1).update(value=0)
+    write_labels(campaign)
+    find_candidates(campaign)
+    assert not ControlCandidate.objects.exists()  # the pool's negatives are drawn
+    campaign.hits.all()[0].items.filter(control__isnull=False).update(control=own)
+    pairs = [triplet.candidate.pair for triplet in campaign.triplets.filter(label=0)]
+    for pair in pairs:  # of the same topic, yet something else
+        pair.question = "about this, who knows more of it"
+        pair.save()
+    find_candidates(campaign)
+    assert proposed(campaign) == {("moon", 1), ("tea", 1)}
+    control = confirm(ControlCandidate.objects.all()[0], NEW, by="dan", now=timezone.now())
+    assert (control.kind, control.campaign, control.expected) == ("negative", campaign, 0)
+
+
 def test_a_control_candidate_is_decided_once(campaign: Campaign) -> None:
     find_candidates(campaign)
     first = ControlCandidate.objects.all()[0]
@@ -159,7 +176,7 @@ def test_what_is_disputed_since_cannot_be_confirmed(campaign: Campaign) -> None:
     first = ControlCandidate.objects.all()[0]
     Triplet.objects.filter(pk=first.triplet_id).update(votes=4)
     first = ControlCandidate.objects.get(pk=first.pk)
-    with pytest.raises(UserError, match="has no label, or somebody says No"):
+    with pytest.raises(UserError, match="has no label, or somebody disagrees"):
         confirm(first, NEW, by="dan", now=timezone.now())
 
 
@@ -167,7 +184,7 @@ def test_what_an_expert_denies_since_cannot_be_confirmed(campaign: Campaign) -> 
     find_candidates(campaign)
     say(campaign, "tea", 1, 0)
     denied = ControlCandidate.objects.get(triplet__candidate__query__key="tea")
-    with pytest.raises(UserError, match="somebody says No"):
+    with pytest.raises(UserError, match="somebody disagrees"):
         confirm(denied, NEW, by="dan", now=timezone.now())
 
 

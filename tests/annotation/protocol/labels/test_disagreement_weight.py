@@ -98,11 +98,12 @@ def test_a_rate_is_a_share_with_its_interval() -> None:
         (2, 2, True, True),
         (2, 2, False, False),
         (1, 1, True, False),
-        (3, 0, True, False),
+        (3, 0, True, True),
+        (3, 1, True, False),
         (0, 0, True, False),
     ],
 )
-def test_only_what_all_said_yes_to_is_beyond_dispute(
+def test_only_what_all_said_the_same_to_is_beyond_dispute(
     votes: int, positive: int, is_confirmed: bool, expected: bool
 ) -> None:
     agreed = is_beyond_dispute(votes=votes, positive=positive, is_confirmed=is_confirmed)
@@ -138,3 +139,17 @@ def test_a_clear_control_says_the_same_in_other_plain_words(
     query: str, question: str, answer: str, expected: bool
 ) -> None:
     assert is_clear(query, question, answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("why has a fly six legs", True),
+        ("how many legs has a fly", False),  # five of six
+        ("why is the sky blue", False),
+    ],
+)
+def test_a_clear_negative_is_on_the_topic_and_asks_something_else(
+    question: str, expected: bool
+) -> None:
+    assert is_clear("how many legs has a spider", question, "Six.", label=0) is expected

@@ -274,7 +274,7 @@ def test_a_control_candidate_is_confirmed_with_the_words_of_a_person(campaign: C
     assert "What about moon" in client.get(link).content.decode()
     sent = {**TEXTS, "triplet": found.triplet_id}
     preview = client.post(f"{OWN_OPERATIONS}confirm-control", sent).context["sentences"]
-    assert preview[0] == "2 of 2 votes are Yes. The pair is from tests, under CC0."
+    assert preview[0] == "All 2 votes are Yes. The pair is from tests, under CC0."
     assert decide(client, "confirm-control", **TEXTS)["Location"] == PAGE
     control = Control.objects.get(query=TEXTS["query"])
     found.refresh_from_db()
