@@ -37,7 +37,9 @@ def _results(result: Result) -> Rendered:
 @app.verb("search", render=_results)
 def search(
     question: Question = None,
-    k: Annotated[int, typer.Option("-k", help="Pairs per question.")] = DEPTH,
+    k: Annotated[
+        int | None, typer.Option("-k", help=f"Pairs per question (default: {DEPTH}, or all).")
+    ] = None,
     retrievers: Retrievers = DEFAULT_RETRIEVERS,
     corpus: FromCorpus = ALL,
     fresh: Fresh = False,
@@ -46,10 +48,11 @@ def search(
     """Find the pairs nearest to a question, or to each line of standard input."""
     questions = read_questions(question)
     searcher = Searcher(current_index(corpus_named(corpus), fresh=fresh), device)
+    wanted = min(DEPTH, max(1, searcher.findable())) if k is None else k
     with progress(len(questions), "Searching", " questions") as bar:
         results = []
         for each in questions:
-            hits = searcher.search(each, k, retrievers=retrievers.split(","))
+            hits = searcher.search(each, wanted, retrievers=retrievers.split(","))
             results.append({"question": each, "hits": [asdict(hit) for hit in hits]})
             bar.update()
     return {"results": results, "pairs_not_indexed": searcher.pairs_not_indexed()}

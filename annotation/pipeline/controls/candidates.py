@@ -90,16 +90,16 @@ def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime
 
     It joins the pool, or the campaign's own controls where it was packed with such.
     """
-    triplet = candidate.triplet
-    is_denied = triplet.expert_labels.exclude(label=triplet.label).exists()
-    agreeing = triplet.positive_votes if triplet.label else triplet.votes - triplet.positive_votes
-    if triplet.label is None or triplet.votes != agreeing or is_denied:
+    triplet, label = candidate.triplet, candidate.triplet.label
+    agreeing = triplet.positive_votes if label else triplet.votes - triplet.positive_votes
+    is_clear_cut = label is not None and triplet.votes == agreeing
+    if not is_clear_cut or triplet.expert_labels.filter(label=1 - (label or 0)).exists():
         raise UserError(
             f"Triplet {triplet.pk} has no label, or somebody disagrees: dismiss the candidate."
         )
     _decide(candidate, State.CONFIRMED, by=by, now=now)
     if is_packed_with_own(triplet.campaign):
-        kind = Control.Kind.POSITIVE if triplet.label else Control.Kind.NEGATIVE
+        kind = Control.Kind.POSITIVE if label else Control.Kind.NEGATIVE
         control = add_own(triplet.campaign, kind, texts)
     else:
         control = add_positive(texts)

@@ -18,6 +18,7 @@ from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.deliver import Delivery
 from annotation.pipeline.setup.create import get_campaign
 from annotation.simulation.run import Stage as Watch
+from retrieval.corpus.corpora import create_corpus, named_corpus
 from retrieval.models import QaPair
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.conftest import StartMTurk
@@ -152,6 +153,15 @@ def test_creating_says_what_was_held_out(queries: str) -> None:
         "campaign", "create", "sampled", "--sample", "4", "--seed", "9", "--budget", "12.5"
     )
     assert (sampled["queries"], sampled["seed"], sampled["budget_cents"]) == (4, 9, 1250)
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_campaign_is_created_in_the_corpus_that_is_named(queries: str) -> None:
+    create_corpus("birds", [])
+    create = "campaign", "create", "mine", "--queries", queries, "--corpus"
+    assert run_json(*create, "birds")["corpus"] == "birds"
+    assert get_campaign("mine").query_set.corpus == named_corpus("birds")
+    assert "There is no corpus 'tides'; there are: all, birds." in refused(*create, "tides")
 
 
 MADE_ELSEWHERE = {

@@ -24,6 +24,7 @@ def test_a_campaign_is_created_for_one_s_own_people(tmp_path: Path) -> None:
     queries = str(write_rows(tmp_path / "mine.jsonl", [{"query": "how is bread made"}]))
     made = run_json("campaign", "create", "mine", "--queries", queries, "--crowd", "inhouse")
     assert (made["crowd"], made["budget_cents"]) == ("inhouse", 0)
+    assert "Two judgments per item need 2 people, and ties a third person" in made["warning"]
     said = run("campaign", "create", "other", "--queries", queries, "--crowd", "inhouse")
     chosen = "your own team, fixed from now on (instead, `--crowd mturk`: Mechanical Turk)"
     assert f"crowd              {chosen}\n" in said

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -19,6 +20,7 @@ from core.errors import UserError
 from core.leases import MOST_ATTEMPTS
 from retrieval.jobs.queue import request, run, waiting_jobs
 from retrieval.models import Job
+from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +115,22 @@ def test_who_runs_a_campaign_is_told_once_that_it_stands_still(one_hit: Stage) -
         "1 HIT has expired with votes missing: `quorum campaign extend faq --days 7` gives them "
         "more time"
     ]
+
+
+@pytest.mark.usefixtures("small_database")
+def test_who_runs_a_campaign_is_told_that_nobody_is_left_for_its_ties(tmp_path: Path) -> None:
+    team = own_team(tmp_path)
+    owner(team.campaign)
+    team.publish()
+    for name in ("bob", "eve"):
+        team.member(name)
+    assert note_blocked(team.campaign, clock=team.clock.now) == []
+    team.work("bob")
+    team.work("eve", 1)
+    team.advance()
+    note_blocked(team.campaign, clock=team.clock.now)
+    (reason,) = newest().data["reasons"]
+    assert "that nobody eligible is left for: invite one more person" in reason
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from django.core.files.storage import storages
 from django.db import DatabaseError, connection, transaction
 
-from annotation.models import Campaign, Judgment, Triplet
+from annotation.models import Campaign, Event, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels
 from core.errors import UserError
 from exports.building.options import Options
@@ -54,6 +54,10 @@ def test_a_build_that_was_asked_for_is_built(campaign: Campaign, releases: Path)
     assert (done.state, done.unchanged, thousandths(done)) == ("done", False, 1000)
     assert (release.number, release.created_by) == (1, "ada")
     assert build_queued(build) is None
+    (event,) = Event.objects.filter(campaign=campaign)
+    assert (event.type, event.data["release"]) == ("release.ready", 1)
+    assert event.data["manifest_sha256"] == release.manifest_sha256
+    assert [one.account.get_username() for one in event.deliveries.all()] == ["ada"]
 
 
 def test_a_build_cut_off_after_its_release_was_stored_names_that_release(

@@ -151,6 +151,7 @@ def test_the_other_choices_of_a_policy_are_told_too(tmp_path: Path) -> None:
         min_approved=0,
         on_failed_control="pay_and_discard",
         show_answer=False,
+        mark_differences=False,
         qualification_items=8,
         train=6,
         dev=1,
@@ -159,6 +160,7 @@ def test_the_other_choices_of_a_policy_are_told_too(tmp_path: Path) -> None:
     extract.campaign["crowd"] = "inhouse"
     words = read(ready(tmp_path / "x", extract=extract))
     assert "paid, but its votes were discarded and replaced" in words
+    assert "Words that only one of the two questions has were not marked." in words
     assert (
         "Of this campaign's assignments, 0 left a question without an answer, 1 missed at least "
         "one control, and a person rejected 0 that passed."

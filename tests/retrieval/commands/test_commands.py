@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
+from retrieval.corpus.corpora import create_corpus
 from retrieval.models import IndexVersion, QaPair
 from tests.retrieval.conftest import AddPairs
 from tests.support.command_line import quorum
@@ -26,6 +27,27 @@ def test_ingest_prints_what_it_did(pairs_file: Path, capsys: pytest.CaptureFixtu
     assert "first rejected  line 4: the question is empty\n" in out
     assert "rejects file    " in out
     assert err == ""  # done before a bar would appear
+
+
+def test_an_import_into_a_corpus_builds_its_index_and_search_and_ask_keep_to_it(
+    pairs_file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("question,answer\nWhat is rain?,Wet.\n")
+    create_corpus("weather", [])
+
+    def said(*command: str) -> str:
+        quorum(*command, "--json")
+        return capsys.readouterr().out
+
+    into = "--source", "faq", "--corpus", "weather", "--index"
+    imported = json.loads(said("corpus", "import", str(pairs_file), *into))
+    assert (imported["corpus"], imported["next"]) == ("weather", None)
+    said("corpus", "import", str(other), "--source", "other", "--index")
+    for command in ("search", "ask"):
+        assert "Wet." not in said(command, "What is rain?", "--corpus", "weather")
+    everything = said("search", "What is rain?")
+    assert ("Wet." in everything, "Water." in everything) == (True, True)
 
 
 def test_ingest_prints_one_line_of_json(

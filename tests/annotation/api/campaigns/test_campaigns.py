@@ -7,6 +7,7 @@ from django.utils import timezone
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role, Snapshot
 from annotation.protocol.policy.policy import Policy
+from retrieval.corpus.corpora import create_corpus, named_corpus
 from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.api.people import Program, is_problem
@@ -60,9 +61,21 @@ def test_a_name_that_is_taken_is_told_at_once(root: Program, campaign: Campaign)
     assert not Job.objects.exists()
 
 
+def test_a_campaign_belongs_to_the_corpus_that_is_named(root: Program) -> None:
+    create_corpus("weather", [])
+    sent = {"name": "own", "queries": QUERIES, "corpus": "weather"}
+    assert root.post("campaigns", sent, key="one").json()["corpus"] == "weather"
+    assert Campaign.objects.get().query_set.corpus == named_corpus("weather")
+    unknown = root.post("campaigns", sent | {"name": "other", "corpus": "tides"}, key="two")
+    assert is_problem(unknown, 422)
+    assert "There is no corpus 'tides'; there are: all, weather." in str(unknown.json())
+
+
 def test_an_in_house_policy_asks_for_nothing_of_mturks(root: Program) -> None:
     sent = {"name": "own", "queries": QUERIES, "policy": {"crowd": "inhouse"}}
-    assert root.post("campaigns", sent, key="one").json()["crowd"] == "inhouse"
+    made = root.post("campaigns", sent, key="one").json()
+    assert made["crowd"] == "inhouse"
+    assert any("need 2 people" in warning for warning in made["warnings"])
     policy = root.get("campaigns/own/policy").json()
     assert (policy["policy"]["masters"], policy["policy"]["reward_cents"]) == (False, 0)
     assert policy["digest"] == Campaign.objects.get().policy.digest()
