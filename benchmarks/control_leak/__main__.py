@@ -66,6 +66,7 @@ def _of_corpus(name: str, size: Size, data: Path) -> dict[str, object]:
     corpus = load(name, data=data, most=size.pairs, model=size.model)
     style = Style.of(question for question, *_ in corpus.rows)
     answers = Counter(answer for _, answer, _ in corpus.rows)
+    pairs = {(question, answer) for question, answer, _ in corpus.rows}
     found: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     too_few: Counter[str] = Counter()
     for seed in range(1, size.campaigns + 1):
@@ -73,7 +74,7 @@ def _of_corpus(name: str, size: Size, data: Path) -> dict[str, object]:
             if made is None:
                 too_few[arm] += 1
             else:
-                found[arm].append(attacks(made, seed) | passed(made, seed) | fair(made))
+                found[arm].append(attacks(made, seed, pairs) | passed(made, seed) | fair(made))
     shown = {arm: _together(rows) for arm, rows in found.items()}
     print(name, *(f"{arm}: {rows}" for arm, rows in shown.items()), sep="\n  ", flush=True)
     return {"questions": len(corpus.rows), "arms": shown, "too_few_drafts": dict(too_few)}
