@@ -234,9 +234,11 @@ def finish(campaign: Campaign, last: Snapshot) -> str:
     if not _is_served(campaign):
         return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."
     if figures["stranded"]["assignments"]:
+        decides = campaign.policy.adjudication == "decide"
+        instead = " or an expert decides them" if decides else ""
         return (
-            f"{figures['open']:,} triplets are open. They cannot all be decided until more people "
-            "join."
+            f"{figures['open']:,} triplets are open. They cannot all be labelled until more people "
+            f"join{instead}."
         )
     if (ahead := figures["eta"]) is None:
         hours = RECENT // timedelta(hours=1)

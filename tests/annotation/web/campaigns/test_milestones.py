@@ -499,7 +499,7 @@ def test_work_that_nobody_is_left_for_is_named_with_what_helps(tmp_path: Path) -
     (monitor,) = page.xpath("//li[@aria-labelledby='monitor']")
     words = " ".join(monitor.text_content().split())
     assert "that nobody eligible is left for: invite one more person, or let an owner" in words
-    assert "They cannot all be decided until more people join." in words
+    assert "They cannot all be labelled until more people join" in words
     assert {"/team", "/campaigns/team/adjudicate"} <= {
         link.partition("?")[0].partition("#")[0] for link in monitor.xpath(".//a/@href")
     }

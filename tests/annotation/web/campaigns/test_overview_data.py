@@ -19,7 +19,7 @@ COUNTS = {
 
 
 def report(state: str = "active", **figures: object) -> str:
-    return finish(Campaign(state=state), Snapshot(at=NOON, figures={**COUNTS, **figures}))
+    return finish(Campaign(state=state, policy_data={}), Snapshot(at=NOON, figures={**COUNTS, **figures}))
 
 
 def test_nothing_is_foretold_before_there_are_triplets() -> None:
@@ -43,7 +43,7 @@ def test_where_nothing_came_lately_nobody_knows() -> None:
 
 def test_nothing_is_forecast_where_nobody_is_left() -> None:
     assert report(stranded={"assignments": 11}) == (
-        "69 triplets are open. They cannot all be decided until more people join."
+        "69 triplets are open. They cannot all be labelled until more people join."
     )
 
 
