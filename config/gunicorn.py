@@ -12,12 +12,9 @@ from config.environment import from_one
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 bind = settings.BIND
-worker_class = "gthread"
+worker_class = "config.patient_worker.PatientWorker"
 workers = from_one("QUORUM_WEB_WORKERS", most=1000)
 threads = 4
-# Persistent connections: without them, opening one costs more than the page itself.
-keepalive = 30
-limit_request_line = 8190  # the most there is: a question in Chinese takes nine bytes a character
 preload_app = True
 control_socket_disable = True  # it would lie in the home folder, shared by all checkouts
 

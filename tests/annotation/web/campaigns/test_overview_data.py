@@ -19,7 +19,9 @@ COUNTS = {
 
 
 def report(state: str = "active", **figures: object) -> str:
-    return finish(Campaign(state=state, policy_data={}), Snapshot(at=NOON, figures={**COUNTS, **figures}))
+    return finish(
+        Campaign(state=state, policy_data={}), Snapshot(at=NOON, figures={**COUNTS, **figures})
+    )
 
 
 def test_nothing_is_foretold_before_there_are_triplets() -> None:
