@@ -74,8 +74,8 @@ services-stop: setup ## ends them; what they hold stays in var/services
 test-services: $(VENV)/.dev ## the tests on PostgreSQL, Redis, two workers and beat, each started for them
 	$(ALONE) $(BIN)/python -m pytest -m services tests/services
 	# What SQLite cannot show: two transactions at once.
-	export QUORUM_SERVICES=var/test/services; trap '$(BIN)/python -m demo.services stop' EXIT; \
-	  $(BIN)/python -m demo.services start > var/test/services.env && . var/test/services.env && \
+	export QUORUM_SERVICES=var/test-services; trap '$(BIN)/python -m demo.services stop' EXIT; \
+	  $(BIN)/python -m demo.services start > var/test-services.env && . var/test-services.env && \
 	  $(ALONE) QUORUM_DATABASE_URL="$$QUORUM_DATABASE_URL" $(BIN)/python -m pytest -n 2 -m concurrent
 
 chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then audits it (SEED=1 QUERIES=40 KILLS=20)

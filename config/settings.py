@@ -108,6 +108,9 @@ def _log_format() -> str:
 DATA_DIR = Path(text("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
 with _writing_data():
     DATA_DIR.mkdir(parents=True, exist_ok=True)
+    # It holds passwords' digests, controls, and who judged what.
+    if DATA_DIR.stat().st_mode & 0o077 and DATA_DIR.stat().st_uid == os.geteuid():
+        DATA_DIR.chmod(0o700)
 INDEX_DIR = DATA_DIR / "index"
 MODELS_DIR = DATA_DIR / "models"
 # Read when prometheus_client is loaded, which is later: each process counts there.
@@ -325,6 +328,9 @@ WHITENOISE_USE_FINDERS = True
 
 if PUBLIC_URL.startswith("https://"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = ["^health$", "^metrics$"]  # asked on this machine, without a proxy
+    SECURE_HSTS_SECONDS = 365 * 86_400
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import IPv4Address, IPv6Network, ip_address
 from typing import NamedTuple
 
 from django.conf import settings
@@ -71,11 +72,26 @@ def forget(made: Sequence[Attempt]) -> None:
 
 
 def address_of(request: HttpRequest | None) -> str:
-    """Of the browser: behind a proxy that speaks TLS for us, as that proxy tells it."""
+    """Of the browser: behind a proxy that speaks TLS for us, as that proxy tells it.
+
+    Of IPv6 the network, for whoever has one address there has all of them.
+    """
     if request is None:
         return ""
     if settings.PUBLIC_URL.startswith("https://"):
         given = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
         if given:
-            return given
-    return str(request.META["REMOTE_ADDR"])
+            return _network(given)
+    return _network(str(request.META["REMOTE_ADDR"]))
+
+
+def _network(address: str) -> str:
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, IPv4Address):
+        return address
+    if known.ipv4_mapped:
+        return str(known.ipv4_mapped)
+    return str(IPv6Network((known.packed[:8] + bytes(8), 64)))

@@ -105,7 +105,6 @@ class UserAdmin(DjangosUserAdmin, LoggedAdmin):  # type: ignore[misc, type-arg]
         """Also the one place that knows of a new password."""
         if isinstance(form, AdminPasswordChangeForm):
             record(by_page(cast(User, request.user)), "change-password", subject=str(form.user))
-            AuthToken.objects.filter(user=form.user).delete()
         return super().construct_change_message(request, form, *args)
 
     def delete_view(self, request: HttpRequest, object_id: str, *args: Any, **more: Any) -> Any:

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from core.errors import UserError
+from core.text.clean import in_utf8
 
 MEDIA_TYPE = "application/problem+json"
 ROOT = "/api/"
@@ -55,9 +56,12 @@ def problem(
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail,
+        "detail": in_utf8(detail),
     }
-    return document | {"errors": dict(errors)} if errors else document
+    if not errors:
+        return document
+    told = {in_utf8(name): list(map(in_utf8, of)) for name, of in errors.items()}
+    return document | {"errors": told}
 
 
 def of_the_api(request: HttpRequest) -> bool:

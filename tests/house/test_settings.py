@@ -97,3 +97,27 @@ def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 def test_a_data_folder_that_cannot_be_written_is_refused() -> None:
     sentence = refused(Path("/proc"))  # there, not even root can make a file
     assert sentence.startswith("Error: The data folder /proc cannot be written (")
+
+
+SAID = "from django.conf import settings as s; print(s.SECURE_SSL_REDIRECT, s.SECURE_HSTS_SECONDS)"
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("https://quorum.example.org", "True 31536000"), ("http://127.0.0.1:8000", "False 0")],
+)
+def test_under_https_nothing_is_said_without_it(
+    tmp_path: Path, address: str, expected: str
+) -> None:
+    data = tmp_path / "data"
+    environment = {"QUORUM_DATA": str(data), "QUORUM_PUBLIC_URL": address}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", SAID],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == expected
+    assert data.stat().st_mode & 0o777 == 0o700

@@ -7,7 +7,6 @@ from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetVie
 from django.db import transaction
 from django.http import HttpResponse
 from django.urls import reverse_lazy
-from knox.models import AuthToken
 from kombu.exceptions import OperationalError as BrokerError
 
 from annotation.access.audit_log import by_page, record
@@ -56,7 +55,5 @@ class SetPassword(PasswordResetConfirmView):
     def form_valid(self, form: "SetPasswordForm[User]") -> HttpResponse:
         user = form.user
         record(by_page(user), "reset-password", subject=user.get_username())
-        # Somebody who knew the old password may have made one.
-        AuthToken.objects.filter(user=user).delete()
         messages.success(self.request, "Your password is changed: sign in with it.")
         return super().form_valid(form)

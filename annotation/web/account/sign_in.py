@@ -13,7 +13,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
-from knox.models import AuthToken
 
 from annotation.access.audit_log import Via, by_page, record
 from annotation.access.lockouts import record_lockouts
@@ -93,8 +92,6 @@ class ChangePassword(PasswordChangeView):
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         user = cast(User, self.request.user)
         record(by_page(user), "change-password", subject=user.get_username())
-        # Somebody who knew the old password may have made one.
-        AuthToken.objects.filter(user=user).delete()
         return super().form_valid(form)
 
     def get_success_url(self) -> str:

@@ -135,7 +135,8 @@ def work(request: MemberRequest) -> HttpResponse:
 @require_safe
 @member_page
 def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
-    campaign = get_object_or_404(campaigns_with_accounts(), name=name)
+    theirs = campaigns_with_accounts().exclude(pk__in=kept_from(request.member.user).values("pk"))
+    campaign = get_object_or_404(theirs, name=name)
     # What the published HITs show: a newer version may hold for none of them.
     shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
     text = (shown or campaign.instructions.latest("version")).text

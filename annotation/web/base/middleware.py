@@ -81,6 +81,8 @@ class PageRules:
         theirs = request.path.startswith(reverse("admin:index"))
         policy = DASHBOARD_POLICY if theirs else CONTENT_SECURITY_POLICY
         response.headers.setdefault("Content-Security-Policy", policy)
+        if of_the_api(request):
+            response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -127,7 +127,7 @@ def test_neither_candidates_for_controls_nor_the_words_of_reports_tell_what_the_
     ItemReport.objects.create(
         item=item, assignment=assignment, reason="other", text="These ask the same."
     )
-    told = {"campaign-controls": "only Yes votes", "campaign-review": "These ask the same."}
+    told = {"campaign-controls": "whose votes all agree", "campaign-review": "These ask the same."}
     owner = at(person("olga", campaign, "owner"))
     for name, words in told.items():
         address = reverse(name, args=["demo"])

@@ -150,6 +150,25 @@ def test_an_error_of_ours(root: Program) -> None:
     assert is_problem(root.get("campaigns/faq/policy"), 500)
 
 
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("tokens", r'{"\ud800": 1, "name": "x", "password": "y"}'),
+        ("jobs/index", r'{"form": "\ud800"}'),
+        ("campaigns/faq/operations/pause", r'{"agreed": false, "\udfff": 1}'),
+    ],
+)
+def test_half_a_character_in_a_name_is_told_as_such(root: Program, path: str, sent: str) -> None:
+    answer = root.client.post(
+        f"/api/v1/{path}",
+        sent,
+        content_type="application/json",
+        headers={"Idempotency-Key": "one"},
+    )
+    assert answer.status_code in (400, 404, 422)
+    assert "\\ud" in answer.content.decode()
+
+
 def test_whatever_form_is_asked_for_the_answer_is_json(root: Program) -> None:
     answer = root.client.get("/api/v1/me", headers={"Accept": "text/html"})
     assert answer.headers["Content-Type"] == "application/json"

@@ -1,12 +1,16 @@
 """Signing in by a token, and by the site's session."""
 
+import io
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
+from pytest_django import Settings
 
 from annotation.models import AuditEntry, Campaign
 from tests.annotation.api.people import PASSWORD, Program, is_problem, person
@@ -45,6 +49,30 @@ def test_a_name_and_a_password_give_a_token_that_signs_in(ada: User) -> None:
             ],
         }
     ]
+
+
+def test_a_new_password_ends_all_tokens_however_it_is_set(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program(ada)
+    assert program.get("me").status_code == 200
+    monkeypatch.setattr("getpass.getpass", lambda **_: "violet canyon 7")
+    call_command("changepassword", "ada", stdout=io.StringIO())
+    assert is_problem(program.get("me"), 401)
+
+
+def test_a_password_whose_hash_is_renewed_ends_none(ada: User, settings: Settings) -> None:
+    hashers = "django.contrib.auth.hashers"
+    settings.PASSWORD_HASHERS = [f"{hashers}.MD5PasswordHasher", f"{hashers}.ScryptPasswordHasher"]
+    User.objects.update(password=make_password(PASSWORD, hasher="scrypt"))
+    program = Program(ada)
+    assert Client().login(username="ada", password=PASSWORD)
+    assert User.objects.get().password.startswith("md5")
+    assert program.get("me").status_code == 200
+
+
+def test_no_answer_is_cached(ada: User) -> None:
+    assert Program(ada).get("me").headers["Cache-Control"] == "no-store"
 
 
 def test_a_token_lasts_as_many_days_as_were_asked_for(ada: User) -> None:

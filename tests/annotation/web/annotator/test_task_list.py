@@ -4,6 +4,7 @@ import re
 from unittest.mock import Mock
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -21,6 +22,7 @@ from annotation.models import (
     Instructions,
     QualificationItem,
     QualificationResult,
+    Role,
     Worker,
 )
 from tests.annotation.web.stage import offer_hits, sheet
@@ -283,6 +285,13 @@ def test_instructions_can_be_read_before_the_work(adas: Client) -> None:
     assert 'href="/work/instructions/fish"' in adas.get("/work").content.decode()
     assert "Both ask the same" in text(adas.get("/work/instructions/fish"))
     assert adas.get("/work/instructions/birds").status_code == 404
+
+
+def test_instructions_of_a_campaign_with_annotators_of_its_own_are_theirs(adas: Client) -> None:
+    (hit,) = offer_hits("fish")
+    eve = User.objects.create_user("eve")
+    Role.objects.create(user=eve, campaign=hit.campaign, name=Role.Name.ANNOTATOR)
+    assert adas.get("/work/instructions/fish").status_code == 404
 
 
 def test_whom_to_write_to_is_told(adas: Client, settings: Settings) -> None:
