@@ -12,7 +12,7 @@ from config.environment import from_one
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 bind = settings.BIND
-worker_class = "config.patient_worker.PatientWorker"
+worker_class = "config.web_worker.PatientWorker"
 workers = from_one("QUORUM_WEB_WORKERS", most=1000)
 threads = 4
 preload_app = True

@@ -18,6 +18,7 @@ from core.files.open import check_is_file, open_unpacked
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, in_utf8, is_utf8
 
+MOST_BLANK = 100_000  # lines in a row: more are no slip
 MAX_LINE_BYTES = 10_000_000
 EXCERPT = 200
 TAB = "\t"
@@ -147,7 +148,7 @@ def read_lines(
 ) -> Iterator[str]:
     """Decoded lines; a byte that is not UTF-8 becomes a lone surrogate, as no valid text has."""
     with open_unpacked(path) as (stream, raw):
-        reported = number = 0
+        reported = number = blank = 0
         while line := stream.readline(longest + 1):
             number += 1
             if number == 1:
@@ -157,6 +158,12 @@ def read_lines(
                 raise UserError(
                     f"Line {number} of {path} is longer than {longest:,} bytes: "
                     "write each row on one line."
+                )
+            blank = blank + 1 if line.isspace() else 0
+            if blank > MOST_BLANK:
+                raise UserError(
+                    f"Line {number:,} of {path} is one of more than {MOST_BLANK:,} blank lines: "
+                    "remove them."
                 )
             yield line.decode("utf-8", "surrogateescape")
             if number % 1000 == 0:

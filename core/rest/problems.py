@@ -60,8 +60,8 @@ def problem(
     }
     if not errors:
         return document
-    told = {in_utf8(name): list(map(in_utf8, of)) for name, of in errors.items()}
-    return document | {"errors": told}
+    named = {in_utf8(name): list(map(in_utf8, of)) for name, of in errors.items()}
+    return document | {"errors": named}
 
 
 def of_the_api(request: HttpRequest) -> bool:

@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ MAX_SOURCE = 100
 MAX_ID = 200
 MAX_LICENSE = 300
 BATCH = 2_000
+MOST_REFUSED = 100_000  # rows in a row: the others are not read
 QUESTION = ("question",)
 ANSWER = ("answer",)
 NO_WORDS = question_key("")
@@ -40,7 +41,7 @@ class Pair(NamedTuple):
     pair_key: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reading:
     """A file with what its rows are read as."""
 
@@ -49,6 +50,7 @@ class Reading:
     license: str
     format: str | None
     best: TopShare | None
+    _refused: int = field(default=0, init=False)  # rows in a row
 
     def batches(self, progress: Progress) -> Iterator[list[Row]]:
         return batched(read_source(self.path, self.format, progress), BATCH)
@@ -63,7 +65,18 @@ class Reading:
                     pairs.append((row, self._pair(row)))
             except RowFault as fault:
                 refuse(row, str(fault))
+                self._require_hope(row, str(fault))
+            else:
+                self._refused = 0
         return pairs
+
+    def _require_hope(self, row: Row, reason: str) -> None:
+        self._refused += 1
+        if self._refused == MOST_REFUSED:
+            raise UserError(
+                f"{MOST_REFUSED:,} rows of {self.path} in a row cannot be used, the last of them "
+                f"line {row.line:,}: {reason}. Nothing was added: correct the file."
+            )
 
     def _pair(self, row: Row) -> Pair:
         if row.fault:

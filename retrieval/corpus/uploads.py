@@ -27,7 +27,7 @@ MOST_BYTES = 10_000_000_000  # of all files of an import
 RESERVE = 1_000_000_000  # bytes of the disk that an upload leaves free
 # What text packs to. A file that unpacks to far more is made to fill a disk or a memory.
 RATIO = 100
-LEAST_UNPACKED = 1_000_000_000
+LEAST_UNPACKED = 100_000_000
 MOST_UNPACKED = 100_000_000_000
 STEP = 1 << 20
 A_DAY = 86_400
@@ -135,7 +135,7 @@ def require_moderate(path: Path, progress: Progress) -> None:
     most = min(MOST_UNPACKED, max(LEAST_UNPACKED, RATIO * size))
     unpacked = 0
     if path.name.endswith(".parquet"):
-        unpacked = parquet_bytes(path)
+        unpacked = parquet_bytes(path, most)
         progress(size)
     elif path.name.endswith(".gz"):
         with open_unpacked(path) as (stream, raw):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from config.patient_worker import MOST_BODY, UPLOADS
+from config.web_worker import MOST_BODY, UPLOADS
 from demo.processes import ROOT, dies_with_parent, without_outside
 
 FEW = 8  # connections; the server has four threads
@@ -23,9 +23,9 @@ MANY = 1_000
 SOON = 5.0  # seconds, on a machine that does other things as well
 # As the site's, with less patience, so that a test need not have more.
 CONFIG = """
-from config import patient_worker
+from config import web_worker
 from config.gunicorn import *
-patient_worker.PATIENCE = 1
+web_worker.PATIENCE = 1
 threads = 2
 def post_worker_init(worker): ...  # no banner: there is no Django
 """

@@ -13,8 +13,8 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     return parquet.parquet_rows(path, progress)
 
 
-def parquet_bytes(path: Path) -> int:
+def parquet_bytes(path: Path, most: int) -> int:
     """Unpacked, as the file itself tells."""
     from retrieval.corpus.sources import parquet  # noqa: PLC0415
 
-    return parquet.unpacked_bytes(path)
+    return parquet.unpacked_bytes(path, most)

@@ -4,8 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core.errors import UserError
@@ -13,6 +15,8 @@ from core.files.rows import EXCERPT, NOT_UTF8, Row
 from core.progress import Progress
 
 ROWS = 500
+MANY_ROWS = 65_536
+MOST_BATCH = 256_000_000  # bytes of text in so many rows
 OUT_OF_RANGE = "a date or time in the row is out of range"
 
 
@@ -21,6 +25,11 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     with _open(path) as file:
         total = file.metadata.num_rows
         for batch in file.iter_batches(ROWS):
+            if (size_now := _text_bytes(batch)) > MOST_BATCH:
+                raise UserError(
+                    f"{path} has {size_now / 1e6:,.0f} MB of text in {len(batch):,} rows from row "
+                    f"{number + 1:,} on, which no texts have: check its content."
+                )
             for fields, fault in _records(batch):
                 number += 1
                 yield Row(number, fields, fault, str(fields)[:EXCERPT])
@@ -29,19 +38,58 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
             reported = done
 
 
-def unpacked_bytes(path: Path) -> int:
-    """As its own footer tells."""
+def unpacked_bytes(path: Path, most: int) -> int:
+    """Of its texts, as long as each is, however often the file refers to one; and 8 for each value
+    of a list. Not counted any further than `most`.
+    """
     with _open(path) as file:
-        groups = range(file.metadata.num_row_groups)
-        return sum(file.metadata.row_group(number).total_byte_size for number in groups)
+        total = 8 * sum(_values_in_lists(file.metadata))
+        texts = [one.name for one in file.schema_arrow if _is_text(one.type)]
+        if texts:
+            for batch in file.iter_batches(MANY_ROWS, columns=texts):
+                if total > most:
+                    break
+                total += _text_bytes(batch)
+    return total
+
+
+def _values_in_lists(metadata: pq.FileMetaData) -> Iterator[int]:
+    """By the file's own footer: where a value repeats, it is stored once."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        columns = map(group.column, range(group.num_columns))
+        yield from (one.num_values for one in columns if "." in one.path_in_schema)
+
+
+def _text_bytes(batch: pa.RecordBatch) -> int:
+    """Without unfolding the texts that the file has once and refers to."""
+    total = 0
+    column: Any
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary)
+            total += pc.sum(pc.take(lengths, column.indices)).as_py() or 0
+        else:
+            total += column.nbytes
+    return total
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    # Older files call their texts binary.
+    while pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = pa.types.is_string, pa.types.is_large_string, pa.types.is_binary
+    return any(test(kind) for test in tests)
 
 
 @contextmanager
 def _open(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path) as file:
+            texts = [one.name for one in file.schema_arrow if _is_text(one.type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, MemoryError) as error:
         reason = " ".join(str(error).split())[:EXCERPT]
         raise UserError(
             f"{path} is not a whole Parquet file ({reason}): fetch it again."

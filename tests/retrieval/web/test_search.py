@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from config.patient_worker import MOST_HEADERS
+from config.web_worker import MOST_HEADERS
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.indexing.build import build_index
 from retrieval.jobs.count_sources import ask_to_count

@@ -1,0 +1,89 @@
+"""Small files that unfold to far more cost seconds and megabytes, and are told in a sentence."""
+
+import gzip
+import resource
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import UserError
+from core.files import rows as files
+from core.progress import no_progress
+from retrieval.corpus import pair_reader
+from retrieval.corpus.ingest import ingest
+from retrieval.corpus.sources.parquet import parquet_rows, unpacked_bytes
+from retrieval.corpus.uploads import require_moderate
+from retrieval.models import QaPair
+
+pytestmark = pytest.mark.django_db
+MEGABYTES = 300  # more than before, at most
+
+
+@pytest.fixture(autouse=True)
+def _little_memory() -> object:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEGABYTES * 1000
+
+
+def one_text_often(path: Path, *, megabytes: int, count: int) -> Path:
+    text = pa.DictionaryArray.from_arrays(
+        pa.array([0] * count, pa.int32()), ["x" * 10**6 * megabytes]
+    )
+    table = pa.table({"question": ["What is rain?"] * count, "answer": text})
+    pq.write_table(table, path, compression="zstd")
+    return path
+
+
+def test_a_text_that_a_file_has_once_and_refers_to_often(tmp_path: Path) -> None:
+    """Less than 10 KB that are 160 GB of answers."""
+    bomb = one_text_often(tmp_path / "bomb.parquet", megabytes=8, count=20_000)
+    assert bomb.stat().st_size < 10_000
+    with pytest.raises(UserError, match="unpacks to more than 100,000,000"):
+        require_moderate(bomb, no_progress)
+    with pytest.raises(UserError, match="4,000 MB of text in 500 rows from row 1 on"):
+        list(parquet_rows(bomb, no_progress))
+
+
+def test_a_list_of_many_values(tmp_path: Path) -> None:
+    many = pa.array([False] * 20_000_000)
+    lists = pa.ListArray.from_arrays(pa.array([0, len(many)], pa.int32()), many)
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"question": ["a"], "answer": ["b"], "more": lists}), path)
+    del many, lists
+    with pytest.raises(UserError, match="unpacks to more than"):
+        require_moderate(path, no_progress)
+
+
+def test_what_a_text_file_unfolds_to_is_counted_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "fair.parquet"
+    pq.write_table(pa.table({"question": ["how"] * 10, "answer": ["so", "not"] * 5}), path)
+    assert unpacked_bytes(path, 10**9) == 10 * 3 + 5 * 2 + 5 * 3
+    require_moderate(path, no_progress)
+    rows = list(parquet_rows(path, no_progress))
+    assert [row.fields for row in rows[:2]] == [
+        {"question": "how", "answer": "so"},
+        {"question": "how", "answer": "not"},
+    ]
+
+
+def test_line_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_BLANK", 1_000)
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n" * 50_000_000))
+    require_moderate(path, no_progress)
+    with pytest.raises(UserError, match=r"Line 1,001 of .* more than 1,000 blank lines"):
+        ingest(path, "faq")
+
+
+def test_rows_of_which_none_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_reader, "MOST_REFUSED", 1_000)
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"question": "a", "answer": "b"}\n' + b"{}\n" * 2_000_000))
+    with pytest.raises(
+        UserError, match=r"1,000 rows of .* in a row cannot be used, the last .* 1,001"
+    ):
+        ingest(path, "faq")
+    assert not QaPair.objects.exists()
