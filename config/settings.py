@@ -107,10 +107,8 @@ def _log_format() -> str:
 
 DATA_DIR = Path(text("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
 with _writing_data():
-    DATA_DIR.mkdir(parents=True, exist_ok=True)
     # It holds passwords' digests, controls, and who judged what.
-    if DATA_DIR.stat().st_mode & 0o077 and DATA_DIR.stat().st_uid == os.geteuid():
-        DATA_DIR.chmod(0o700)
+    DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 INDEX_DIR = DATA_DIR / "index"
 MODELS_DIR = DATA_DIR / "models"
 # Read when prometheus_client is loaded, which is later: each process counts there.

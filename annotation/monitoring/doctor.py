@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import F
@@ -43,6 +44,13 @@ class Check:
 
 def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Check]:
     """All checks, in the order in which one would set things up."""
+    if settings.DATA_DIR.stat().st_mode & 0o077:
+        yield Check(
+            "data folder",
+            False,
+            f"other accounts of this machine can read {settings.DATA_DIR}",
+            f"Run `chmod 700 {settings.DATA_DIR}`.",
+        )
     database = check_database()
     yield database
     if broker.startswith(("redis://", "rediss://")):

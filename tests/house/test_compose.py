@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from config.environment import VARIABLES
 from config.health import CHECKS
 from demo.processes import ROOT, procfile
 from demo.services import POSTGRES
@@ -50,6 +51,19 @@ def test_no_secret_stands_in_an_address_or_in_the_file(name: str) -> None:
     for secret in ("PGPASSWORD", "QUORUM_SECRET_KEY", "AWS_SECRET_ACCESS_KEY"):
         assert re.fullmatch(r"\$\{[A-Z_]+:[?-][^}]*\}", environment[secret])
     assert environment["PGPASSWORD"] == SERVICES["postgres"]["environment"]["POSTGRES_PASSWORD"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_setting_reaches_the_processes(name: str) -> None:
+    environment = SERVICES[name]["environment"]
+    assert VARIABLES.keys() - environment.keys() == {"QUORUM_DEBUG"}
+
+
+def test_every_service_has_a_limit_of_memory_and_redis_a_password() -> None:
+    assert all("mem_limit" in service for service in SERVICES.values())
+    password = SERVICES["redis"]["environment"]["REDISCLI_AUTH"]
+    assert password in SERVICES["web"]["environment"]["QUORUM_BROKER_URL"]
+    assert '--requirepass "$$REDISCLI_AUTH"' in SERVICES["redis"]["command"][-1]
 
 
 def test_nothing_runs_as_root() -> None:

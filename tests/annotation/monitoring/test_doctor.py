@@ -47,6 +47,8 @@ LOCAL = "http://127.0.0.1:8001"
 
 @pytest.fixture(autouse=True)
 def surroundings(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir(mode=0o700)
     settings.INDEX_DIR = tmp_path / "index"
     settings.PUBLIC_URL = "http://127.0.0.1:8000"
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAADA")
@@ -394,3 +396,13 @@ def test_what_is_asked_for_is_what_the_campaigns_need(
     names = [check["name"] for check in json.loads(output)["checks"]]
     assert {*names} & {"people", "crowd"} == asked
     assert names.count("control pool") == 1
+
+
+@pytest.mark.django_db
+def test_a_data_folder_that_others_can_read_is_told(settings: Settings) -> None:
+    crowd = InhouseCrowd()
+    told = {check.name for check in examine(crowd, public_url=LOCAL)}
+    settings.DATA_DIR.chmod(0o750)
+    first = next(examine(crowd, public_url=LOCAL))
+    assert ("data folder" in told, first.name, first.ok) == (False, "data folder", False)
+    assert first.hint == f"Run `chmod 700 {settings.DATA_DIR}`."

@@ -108,7 +108,7 @@ class Story:
         self.team.advance()
 
     def follow(self, blocker: Blocker) -> None:
-        decides = blocker.alternative == "open" and self.random.random() < 0.5
+        decides = blocker.alternative == "open" and self.random.random() < 0.3
         if decides and self.decide_open():
             self.done.add("open")
         elif blocker.operation == "extend":

@@ -150,7 +150,7 @@ def test_it_says_what_is_different_there(stage: Stage, manager: Client) -> None:
     campaign.policy_data |= team | {"qualification_items": 3}
     campaign.save()
     page = text_of(manager.get(ADDRESS))
-    assert "The campaign is for your own team" in page
+    assert "Mechanical Turk" not in page
     assert "Simulated people skip the qualification test" in page
 
 
