@@ -16,7 +16,6 @@ worker_class = "config.web_worker.PatientWorker"
 workers = from_one("QUORUM_WEB_WORKERS", most=1000)
 threads = 4
 preload_app = True
-umask = 0o077
 control_socket_disable = True  # it would lie in the home folder, shared by all checkouts
 
 

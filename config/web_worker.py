@@ -88,6 +88,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 class PatientWorker(Worker):  # type: ignore[misc]
     def run(self) -> None:
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it tells how long it is
+        os.umask(0o077)  # here, and not before: a socket of the site is its proxy's as well
         folder = settings.DATA_DIR / "incoming"
         folder.mkdir(mode=0o700, exist_ok=True)
         tempfile.tempdir = str(folder)  # of bodies and answers that are too large for the memory

@@ -120,7 +120,7 @@ def stranded(campaign: Campaign, now: datetime) -> Stranded:
     """Nothing where the campaign is not published, or its people have no accounts here."""
     hits = _with_takers(campaign, now)
     short = {hit: wanted - takers for hit, wanted, takers in hits if wanted > takers}
-    left = list(_without_takers(campaign, hits))
+    left = list(_without_takers(campaign.triplets.all(), campaign.policy, hits))
     ties = sum(is_tie for _, is_tie in left)
     return Stranded(
         assignments=sum(short.values()),
@@ -137,17 +137,18 @@ def waiting_for_somebody(
 ) -> QuerySet[Triplet]:
     """Open triplets that may be decided instead: ties, and those that nobody may take.
 
-    Of the latter no more than MOST_WAITING. `only`: whether this one is among them.
+    Of the latter no more than MOST_WAITING. `only`: this one, if it is among them.
     """
-    hits = _with_takers(campaign, now, only)
-    left = [pk for pk, _ in islice(_without_takers(campaign, hits), MOST_WAITING)]
-    return campaign.triplets.filter(
-        Q(pk__in=left) | said_enough(campaign.policy), status=Triplet.Status.OPEN
-    )
+    hits, triplets = _with_takers(campaign, now, only), campaign.triplets.all()
+    if only is not None:
+        triplets = triplets.filter(pk=only)
+    first = islice(_without_takers(triplets, campaign.policy, hits), MOST_WAITING)
+    left = Q(pk__in=[pk for pk, _ in first])
+    return triplets.filter(left | said_enough(campaign.policy), status=Triplet.Status.OPEN)
 
 
 def _without_takers(
-    campaign: Campaign, hits: Sequence[tuple[int, int, int]]
+    triplets: QuerySet[Triplet], policy: Policy, hits: Sequence[tuple[int, int, int]]
 ) -> Iterator[tuple[int, bool]]:
     """Triplets that nobody is left for in any HIT of theirs, and whether they are ties.
 
@@ -157,8 +158,8 @@ def _without_takers(
     if not left:
         return
     taken = {hit for hit, _, takers in hits if takers}
-    rows = campaign.triplets.filter(status=Triplet.Status.OPEN).order_by("pk")
-    is_tie = Case(When(said_enough(campaign.policy), then=True), default=False)
+    rows = triplets.filter(status=Triplet.Status.OPEN).order_by("pk")
+    is_tie = Case(When(said_enough(policy), then=True), default=False)
     items = rows.annotate(is_tie=is_tie).values_list("pk", "is_tie", "items__hit")
     for (pk, tied), of_triplet in groupby(items.iterator(chunk_size=ROWS), lambda one: one[:2]):
         hits_of = {hit for *_, hit in of_triplet}
