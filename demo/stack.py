@@ -39,7 +39,7 @@ class LocalStack:
 
     def __init__(self, data: Path) -> None:
         data = data.resolve()
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.data = data
         self.ports = remembered_ports(data / "ports.json", ("emulator", "site"))
         self.site_url, self.emulator_url = (
