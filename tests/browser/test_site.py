@@ -142,8 +142,8 @@ def busy(name: str) -> None:
         else:
             crowd.reject(
                 work.assignment_id,
-                reason="The answers to check questions follow from the instructions. You answered "
-                "wrongly: 1.",
+                reason="Check questions answered wrongly: 1. Their answers follow from the "
+                "instructions.",
             )
 
 

@@ -92,8 +92,11 @@ def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime
     """
     triplet, label = candidate.triplet, candidate.triplet.label
     agreeing = triplet.positive_votes if label else triplet.votes - triplet.positive_votes
-    is_clear_cut = label is not None and triplet.votes == agreeing
-    if not is_clear_cut or triplet.expert_labels.filter(label=1 - (label or 0)).exists():
+    if (
+        label is None
+        or triplet.votes != agreeing
+        or triplet.expert_labels.exclude(label=label).exists()
+    ):
         raise UserError(
             f"Triplet {triplet.pk} has no label, or somebody disagrees: dismiss the candidate."
         )

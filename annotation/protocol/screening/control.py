@@ -17,8 +17,7 @@ class RejectionReason(Enum):
     )
     MISSED = (
         "Wrong answers to check questions",
-        "The answers to check questions follow from the instructions. You answered wrongly: "
-        "{count}.",
+        "Check questions answered wrongly: {count}. Their answers follow from the instructions.",
         "missed at least one control",
     )
     MANUAL = "Another reason, given by a reviewer", "", ""  # a person's: no check, no rule

@@ -215,8 +215,7 @@ def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:
 
 def _past(entry: Turn, now: datetime) -> Past:
     assignment = entry.assignment
-    is_paid = assignment.hit.price_cents > 0
-    operation, words = (_operation if is_paid else _unpaid_operation)(assignment, now)
+    operation, words = _operation(assignment, now)
     ms = entry.active_ms
     return Past(entry, "" if ms is None else duration(ms), _decision(assignment), operation, words)
 
@@ -231,21 +230,15 @@ def _decision(assignment: Assignment) -> str:
     return str(assignment.get_status_display()).lower()
 
 
-def _unpaid_operation(assignment: Assignment, now: datetime) -> tuple[str, str]:
-    operation, words = _operation(assignment, now)
-    return {
-        "bonus": ("", ""),
-        "approve": ("approve", words.replace("Pay", "Approve")),
-    }.get(operation, (operation, words))
-
-
 def _operation(assignment: Assignment, now: datetime) -> tuple[str, str]:
+    is_paid = assignment.hit.price_cents > 0
+    approve, bonus = ("Pay", ("bonus", "Bonus")) if is_paid else ("Approve", ("", ""))
     if assignment.passed is None:
         return "", ""
     if assignment.status == Assignment.Status.SUBMITTED:
-        return ("reject", "Reject") if assignment.passed else ("approve", "Pay")
+        return ("reject", "Reject") if assignment.passed else ("approve", approve)
     if assignment.status == Assignment.Status.REJECTED:
         until = overturnable_until(assignment)
         late = until is not None and until <= now
-        return ("bonus", "Bonus") if late else ("approve", "Pay after all")
-    return "bonus", "Bonus"
+        return bonus if late else ("approve", f"{approve} after all")
+    return bonus

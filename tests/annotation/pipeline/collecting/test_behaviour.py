@@ -240,6 +240,6 @@ def test_who_is_rejected_reads_whom_to_write_to(
     status, feedback = crowd_s_word(one_hit, done)
     assert status == "Rejected"
     assert feedback is not None
-    why, _, whom = feedback.partition("You answered wrongly: 1.")
-    assert why.startswith("The answers to check questions")
+    why, _, whom = feedback.partition("Their answers follow from the instructions.")
+    assert why == "Check questions answered wrongly: 1. "
     assert whom.strip() == (expected or "")

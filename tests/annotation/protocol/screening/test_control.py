@@ -75,7 +75,7 @@ def test_the_worker_reads_the_first_reason_that_holds() -> None:
         "Questions left without an answer: 1."
     )
     missed = check_controls(EXPECTED, GOOD | {"pos": 0, "neg": 1}, ITEMS).explain()
-    assert missed.endswith("You answered wrongly: 2.")
+    assert missed.startswith("Check questions answered wrongly: 2. ")
     both = check_controls(EXPECTED, without("c") | {"neg": 1}, ITEMS).explain()
     assert both.startswith("Questions left")
 

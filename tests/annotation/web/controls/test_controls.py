@@ -133,7 +133,7 @@ def test_it_says_how_often_one_worker_met_one_control_of_the_pool(campaign: Camp
     done = Assignment.objects.filter(hit__campaign=campaign).values_list("worker", flat=True)
     page = root().get(PAGE)
     assert page.context["own"].most == max(Counter(done).values()) == 9
-    assert "times by one worker, the same control of the pool" in page.content.decode()
+    assert "times one worker met the same control of the pool" in page.content.decode()
     Control.objects.create(kind="positive", campaign=campaign, key="own", drafted=True, **TEXTS)
     page = root().get(PAGE)
     assert page.context["own"].most == 0

@@ -152,7 +152,7 @@ def test_the_campaign_s_controls_show_who_has_met_how_many(
     draft(campaign, question="waits")
     shown = text_of(owner.get(page))
     assert "Decide on 1 draft" in shown
-    assert "times by one worker, the same control" in shown
+    assert "times one worker met the same control" in shown
 
 
 def test_drafts_come_by_a_file_and_the_log_keeps_its_name(

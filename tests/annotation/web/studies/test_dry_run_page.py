@@ -147,11 +147,14 @@ def test_a_free_team_sees_no_money(stage: Stage, manager: Client) -> None:
 def test_it_says_what_is_different_there(stage: Stage, manager: Client) -> None:
     campaign = stage.campaign
     team = {"crowd": "inhouse", "masters": False, "min_approval_percent": 0, "min_approved": 0}
-    campaign.policy_data |= team | {"qualification_items": 3}
+    campaign.policy_data |= team | {"qualification_items": 3, "reward_cents": 0}
     campaign.save()
     page = text_of(manager.get(ADDRESS))
-    assert "Mechanical Turk" not in page
+    assert ("Mechanical Turk" in page, "no fees" in page) == (False, False)
     assert "Simulated people skip the qualification test" in page
+    campaign.policy_data |= {"reward_cents": 5}
+    campaign.save()
+    assert "Your own team costs no fees" in text_of(manager.get(ADDRESS))
 
 
 def test_without_candidates_there_is_nothing_to_ask_for(stage: Stage, manager: Client) -> None:
