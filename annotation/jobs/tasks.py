@@ -22,6 +22,7 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import (
     Assignment,
     Campaign,
+    ChangedHit,
     Condition,
     Event,
     Hit,
@@ -144,11 +145,11 @@ def _waiting() -> QuerySet[Campaign]:
     wanted = Q(Exists(votes)) & ~Q(state=Campaign.State.CANCELLED)
     # Money is reserved as long as somebody may submit something; some HITs cost none.
     expected = Q(account__reserved_cents__gt=0) | Exists(_free_of_charge())
-    stale = Q(labels_stale=True)
+    changed = Exists(ChangedHit.objects.filter(hit__campaign=OuterRef("pk")))
     said = Condition.objects.filter(campaign=OuterRef("pk"), type=Event.Type.COMPLETE)
     untold = complete() & ~Exists(said)
     return _published().filter(
-        expected | wanted | stale | untold | Exists(calls) | Exists(unreviewed)
+        expected | wanted | changed | untold | Exists(calls) | Exists(unreviewed)
     )
 
 

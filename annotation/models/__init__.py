@@ -27,7 +27,7 @@ from annotation.models.event import (
     Webhook,
 )
 from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Workforce
-from annotation.models.hit import Hit, HitItem
+from annotation.models.hit import ChangedHit, Hit, HitItem
 from annotation.models.ledger import Account, Entry
 from annotation.models.outbox import OutboxMessage
 from annotation.models.pilot import Pilot
@@ -40,6 +40,7 @@ __all__ = [
     "AuditEntry",
     "Behaviour",
     "Campaign",
+    "ChangedHit",
     "Condition",
     "Control",
     "ControlCandidate",

@@ -29,8 +29,6 @@ class Campaign(models.Model):
     # Of the first round only so many HITs are asked for until somebody lets the rest follow.
     first_batch = models.PositiveIntegerField(null=True, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.ACTIVE)
-    # The record of votes has changed in a way that the stored labels do not show yet.
-    labels_stale = models.BooleanField(default=False)
     endpoint = models.CharField(max_length=200, blank=True)  # set at the first publication
     hit_type_id = models.CharField(max_length=64, blank=True)
     exclusion_id = models.CharField(max_length=64, blank=True)

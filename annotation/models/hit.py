@@ -78,3 +78,16 @@ class HitItem(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ChangedHit(models.Model):
+    """A mark: since a pass last looked at the HIT, something changed that others follow from.
+
+    Triggers write it in the transaction of the change, a pass takes it off in its own. One of each
+    change, so that a pass takes off no mark that it has not seen.
+    """
+
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="changes")
+
+    def __str__(self) -> str:
+        return f"change of {self.hit}"

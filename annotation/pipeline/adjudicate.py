@@ -40,6 +40,7 @@ from annotation.models import (
     Judgment,
     Triplet,
 )
+from annotation.pipeline.changes import mark_hits_of
 from annotation.pipeline.labelling.disagreements import (
     disagreements,
     most_important,
@@ -293,7 +294,7 @@ class Pile:
             given.save(update_fields=["label", "blind_label", "adjudicated", "note"])
         if campaign.policy.adjudication == "decide":
             write_labels_of(campaign, [triplet.pk])
-            _let_a_pass_follow(campaign, triplet)
+            mark_hits_of([triplet.pk])  # a pass follows: it tells people what is complete now
 
     @property
     def source(self) -> ExpertLabel.Source:
@@ -304,13 +305,6 @@ class Pile:
     @property
     def _own_seed(self) -> str:
         return f"{self.campaign.uid} {self.expert} "
-
-
-def _let_a_pass_follow(campaign: Campaign, before: Triplet) -> None:
-    """After the last open triplet, none would: it tells people that the campaign is complete."""
-    is_open = Triplet.Status.OPEN
-    if before.status == is_open and not campaign.triplets.filter(status=is_open).exists():
-        Campaign.objects.filter(pk=campaign.pk).update(labels_stale=True)
 
 
 def _being_judged(campaign: Campaign) -> QuerySet[HitItem, Any]:

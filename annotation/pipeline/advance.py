@@ -130,8 +130,9 @@ def _unread_since(campaign: Campaign, hits: list[int], now: datetime) -> list[da
 
 
 def newest(campaign: Campaign) -> datetime:
-    assignments = Assignment.objects.filter(hit__campaign=campaign)
-    last: datetime | None = assignments.aggregate(last=Max("submitted_at"))["last"]
+    """Of what waits for its review. Of the rest, nothing has to be decided."""
+    new = Assignment.objects.filter(hit__campaign=campaign, passed=None)
+    last: datetime | None = new.aggregate(last=Max("submitted_at"))["last"]
     # Without any, what another process stores meanwhile must wait: it may not be complete.
     return last or campaign.created_at
 

@@ -1,15 +1,17 @@
 """Everything that follows from the record, in one transaction: nothing of it can be half done."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Campaign
-from annotation.pipeline.collecting.review import review
-from annotation.pipeline.labelling.label import counts, write_labels
-from annotation.pipeline.ledger.reservations import locked
+from annotation.models import Campaign, Triplet
+from annotation.pipeline.changes import Changes, in_parts
+from annotation.pipeline.collecting.review import exclude_careless, review
+from annotation.pipeline.labelling.label import Outcome, counts, news, write_labels_in
+from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.lifecycle import end_unneeded, wind_up
 from annotation.pipeline.publishing.top_up import request_missing_votes
@@ -31,22 +33,66 @@ def recompute(
 ) -> Recomputed:
     """Review, exclude, label, and ask for what is missing; each may have been done before.
 
-    `until`: the time up to which no submission is missing from the record.
+    Looks at the HITs that have changed since the last time. `until`: the time up to which no
+    submission is missing from the record.
     """
     with transaction.atomic():
         reviewed = review(campaign, until=until)
         campaign = locked(campaign)
-        if campaign.labels_stale:
-            write_labels(campaign)
-        if campaign.state == Campaign.State.CANCELLED:
-            wind_up(campaign, clock())
-        end_unneeded(campaign, clock())
-        opened = request_missing_votes(campaign)
+        requested = _follow(campaign, Changes(campaign), clock())
         states = counts(campaign)
     return Recomputed(
         passed=reviewed.passed,
         failed=reviewed.failed,
         excluded=reviewed.excluded,
         **states,
-        assignments_requested=opened,
+        assignments_requested=requested,
     )
+
+
+def _follow(campaign: Campaign, changes: Changes, now: datetime) -> int:
+    """The places asked for."""
+    write_labels_in(campaign, changes.hits)
+    if campaign.state == Campaign.State.CANCELLED:
+        wind_up(campaign, now)
+    unpublished = end_unneeded(campaign, changes.hits, now)
+    requested = request_missing_votes(campaign, changes.hits)
+    waiting = requested.waiting
+    changes.take_off(but_for=None if waiting is None else {*waiting, *unpublished})
+    return requested.places
+
+
+def _outcomes(triplets: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
+    for some in in_parts(triplets):
+        rows = Triplet.objects.filter(pk__in=some).values_list("pk", *Outcome._fields)
+        yield from ((pk, Outcome._make(stored)) for pk, *stored in rows)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What stood otherwise than it follows from the whole record."""
+
+    labels: int
+    exclusions: int
+    places: int  # that were to be asked for
+    cents: int  # reserved, that nobody needs
+
+    def __bool__(self) -> bool:
+        return any((self.labels, self.exclusions, self.places, self.cents))
+
+
+def audit(
+    campaign: Campaign, *, until: datetime | None = None, clock: Clock = timezone.now
+) -> Differences:
+    """Recompute all, whatever has changed, and mend what differs: passes should leave nothing."""
+    with transaction.atomic():
+        recompute(campaign, until=until, clock=clock)
+        campaign = locked(campaign)
+        reserved = account_of(campaign).reserved_cents
+        before = {pk: stored for pk, stored, _ in news(campaign)}
+        exclusions = exclude_careless(campaign)
+        places = _follow(campaign, Changes(campaign, everything=True), clock())
+        labels = sum(before[pk] != stored for pk, stored in _outcomes(sorted(before)))
+        account = account_of(campaign)
+    freed = 0 if places else max(0, reserved - account.reserved_cents)
+    return Differences(labels, exclusions, places, freed)

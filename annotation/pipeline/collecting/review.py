@@ -1,6 +1,6 @@
 """Check the controls of what was submitted, decide on it, and exclude who fails too often."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -66,14 +66,14 @@ def review(campaign: Campaign, *, until: datetime | None = None) -> Reviewed:
     with transaction.atomic():
         campaign = locked(campaign)
         passed = failed = 0
+        workers: set[int] = set()
         for batch in _to_review(campaign, until):
             fresh = _review_batch(campaign, batch)
             passed += fresh
             failed += len(batch) - fresh
-        excluded = _exclude(campaign) if passed or failed else 0
+            workers |= {assignment.worker_id for assignment in batch}
+        excluded = exclude_careless(campaign, workers)
         settle(campaign)  # what the crowd had decided before
-        if passed or failed:
-            Campaign.objects.filter(pk=campaign.pk).update(labels_stale=True)
     return Reviewed(passed, failed, excluded)
 
 
@@ -197,14 +197,14 @@ def _rejection(campaign: Campaign, check: ControlCheck) -> str:
     return f"{why} {whom_to_write_to(campaign.policy.crowd_traits)}" if settings.CONTACT else why
 
 
-def _exclude(campaign: Campaign) -> int:
-    """Recompute the exclusions from all reviews; how many are new.
+def exclude_careless(campaign: Campaign, workers: Collection[int] | None = None) -> int:
+    """Recompute the exclusions from all reviews of these workers, or of all; how many are new.
 
     They are never undone here, and a worker whom a person restored is not excluded again.
     """
-    names = _reviewed_workers(campaign)
     known = set(campaign.exclusions.values_list("worker_id", flat=True))
-    reviews = [Review(str(worker), passed) for worker, passed in names]
+    done = _reviewed_workers(campaign, workers)
+    reviews = [Review(str(worker), passed) for worker, passed in done]
     new = [
         Exclusion(
             campaign=campaign,
@@ -217,12 +217,15 @@ def _exclude(campaign: Campaign) -> int:
     ]
     Exclusion.objects.bulk_create(new)
     OutboxMessage.objects.bulk_create([_to_exclude(campaign, exclusion) for exclusion in new])
-    discard(campaign)
+    discard(campaign, [exclusion.worker_id for exclusion in new])
     return len(new)
 
 
-def _reviewed_workers(campaign: Campaign) -> list[tuple[int, bool]]:
+def _reviewed_workers(
+    campaign: Campaign, workers: Collection[int] | None
+) -> list[tuple[int, bool]]:
     done = Assignment.objects.filter(hit__campaign=campaign, passed__isnull=False)
+    done = done if workers is None else done.filter(worker__in=workers)
     rows = done.order_by("submitted_at", "crowd_id").values_list("worker_id", "passed")
     return [(worker, bool(passed)) for worker, passed in rows]
 

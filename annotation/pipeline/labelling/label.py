@@ -1,13 +1,14 @@
 """Derive the labels from the valid votes and the experts' adjudications, set-wise."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
+from annotation.pipeline.changes import in_parts, triplets_of
 from annotation.pipeline.labelling.votes import (
     NO_EXPERTS,
     ROWS,
@@ -17,6 +18,8 @@ from annotation.pipeline.labelling.votes import (
 )
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
+
+MANY = 10  # where more than one in so many HITs changed, one look at all takes less time
 
 
 class Outcome(NamedTuple):
@@ -41,28 +44,35 @@ def write_labels(campaign: Campaign) -> int:
 
     Triplets and their votes come in step from the database: memory does not grow with them.
     """
-    written = _write_news(_news(campaign))
-    Campaign.objects.filter(pk=campaign.pk).update(labels_stale=False)
-    return written
+    return _write_news(news(campaign))
 
 
 def write_labels_of(campaign: Campaign, triplets: Collection[int]) -> int:
     """The same for a few, by the same rule, with the campaign locked."""
-    return _write_news(_news(campaign, triplets))
+    return _write_news(news(campaign, triplets))
 
 
-def _write_news(news: Iterable[tuple[int, Outcome]]) -> int:
+def write_labels_in(campaign: Campaign, hits: Sequence[int]) -> int:
+    """The same for the triplets of these HITs."""
+    if len(hits) * MANY > campaign.hits.count():
+        return write_labels(campaign)
+    return sum(write_labels_of(campaign, triplets_of(some)) for some in in_parts(hits))
+
+
+def _write_news(found: Iterable[tuple[int, Outcome, Outcome]]) -> int:
     changed: defaultdict[Outcome, list[int]] = defaultdict(list)
     written = 0
-    for triplet, outcome in news:
+    for triplet, _, outcome in found:
         changed[outcome].append(triplet)
         if len(changed[outcome]) == ROWS:
             written += _write(outcome, changed.pop(outcome))
     return written + sum(_write(outcome, triplets) for outcome, triplets in changed.items())
 
 
-def _news(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[tuple[int, Outcome]]:
-    """Triplets whose stored outcome is not the one that follows, with the latter."""
+def news(
+    campaign: Campaign, only: Collection[int] | None = None
+) -> Iterator[tuple[int, Outcome, Outcome]]:
+    """Triplets whose stored outcome is not the one that follows, with both."""
     policy = campaign.policy
 
     @cache  # few combinations, many triplets
@@ -84,8 +94,8 @@ def _news(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[t
             tally = next(counted, None)
         said = experts.get(pk, NO_EXPERTS)
         right = outcome(votes, positive, imported, *said, cannot.get(pk, 0))
-        if tuple(stored) != right:
-            yield pk, right
+        if (old := Outcome._make(stored)) != right:
+            yield pk, old, right
 
 
 def outcome_of(evidence: Evidence, policy: Policy) -> Outcome:

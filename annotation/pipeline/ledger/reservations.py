@@ -10,18 +10,32 @@ Here are the budget and the reservations, in `settlements` what becomes of them.
 keeps the balance by a trigger and refuses whatever would pass the budget.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Count, F, Sum, When
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    Count,
+    F,
+    QuerySet,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
 
 from annotation.models import Account, Assignment, Campaign, Entry, Hit, OutboxMessage
 from annotation.protocol.estimates.cost import assignment_cents, tie_assignments
 from annotation.protocol.policy.policy import Policy
-from core.files.bulk_insert import insert_objects
+from core.files.bulk_insert import insert_from_query, insert_objects
 
 BATCH = 1000
 CAP = "never_over_budget"
+NOTHING = Value(None, output_field=BigIntegerField())
 
 Booked = Assignment.Booked
 Place = Entry.Place
@@ -71,9 +85,24 @@ def set_budget(campaign: Campaign, cents: int) -> None:
 
 def book(entries: Iterable[Entry]) -> None:
     """All or none, in the caller's transaction. What costs nothing moves nothing: no entry."""
+    with _within_budget():
+        insert_objects([entry for entry in entries if entry.cents])
+
+
+def book_from_query(rows: QuerySet[Any], cents: Combinable, **columns: Combinable) -> None:
+    """An entry for each row, as `book` does, made where the rows are. `columns`: the entry's."""
+    given = {"message_id": NOTHING, "assignment_id": NOTHING} | columns
+    costly = rows.annotate(cents_moved=cents).filter(cents_moved__gt=0)
+    values = costly.values_list("cents_moved", Now(), *given.values())
+    with _within_budget():
+        insert_from_query(Entry, ["cents", "at", *given], values)
+
+
+@contextmanager
+def _within_budget() -> Iterator[None]:
     try:
         with transaction.atomic():
-            insert_objects([entry for entry in entries if entry.cents])
+            yield
     except IntegrityError as error:
         if CAP not in str(error):
             raise
@@ -148,7 +177,7 @@ def _release(account: Account, hit: Hit, cents: int, key: str) -> Entry:
     )
 
 
-def reserved_cents(hits: Iterable[Hit]) -> dict[int, int]:
+def reserved_cents(hits: Iterable[Hit | int]) -> dict[int, int]:
     """HIT -> what is reserved for it now; HITs without a reservation are absent."""
     sign = Case(
         When(target=Place.RESERVED, then=F("cents")),

@@ -1,23 +1,26 @@
 """What becomes of the money reserved: decisions of the crowd, exclusions, bonuses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet, Value
+from django.db.models.functions import Concat
 
 from annotation.models import Account, Assignment, Campaign, Entry, Exclusion, OutboxMessage
+from annotation.pipeline.changes import in_parts
 from annotation.pipeline.ledger.reservations import (
-    BATCH,
     Booked,
     OverBudget,
     Place,
     account_of,
     book,
+    book_from_query,
     reserved_cents,
 )
 from annotation.protocol.estimates.cost import bonus_price_cents
 from annotation.protocol.labels.valid_votes import VoidReason, void_reason
 
 WORKED = "assignment__hit"
+MANY = 10_000
 
 
 def settle(campaign: Campaign) -> int:
@@ -28,33 +31,34 @@ def settle(campaign: Campaign) -> int:
     """
     decided = _assignments(campaign).filter(account=Booked.RESERVED, passed__isnull=False)
     decided = decided.exclude(status=Assignment.Status.SUBMITTED)
+    # Found once: what is booked in this transaction stays in the index's way until its end.
+    waiting = list(decided.order_by("pk").values_list("pk", "hit_id", "hit__price_cents"))
     booked = 0
-    out = excluded_workers(campaign)
-    for assignments in _chunks(decided.select_related("hit").order_by("pk")):
-        covered = _covered(campaign, assignments)
-        for assignment in covered:
-            assignment.account = _destination(assignment, out)
-        _book_moves(campaign, covered, "settle", source=Place.RESERVED)
+    for some in in_parts(waiting, MANY):
+        covered = _covered(campaign, some)
+        for destination, mine in _by_destination(campaign, covered):
+            _book_moves(campaign, mine, destination, "settle", source=Place.RESERVED)
         booked += len(covered)
     return booked
 
 
-def _covered(campaign: Campaign, assignments: Sequence[Assignment]) -> list[Assignment]:
+def _covered(campaign: Campaign, waiting: Sequence[tuple[int, int, int]]) -> list[int]:
     """Those that there is money for: a HIT that others have grown at the crowd may lack some.
 
     What the budget cannot cover stays unbooked; `status` tells, and a higher budget mends it.
     """
     account = account_of(campaign)
-    left = reserved_cents({assignment.hit for assignment in assignments})
+    left = reserved_cents({hit for _, hit, _ in waiting})
     covered = []
-    for assignment in assignments:
-        left[assignment.hit_id] = left.get(assignment.hit_id, 0) - assignment.hit.price_cents
-        if left[assignment.hit_id] >= 0 or _cover(account, assignment):
-            covered.append(assignment)
+    for pk, hit, cents in waiting:
+        left[hit] = left.get(hit, 0) - cents
+        if left[hit] >= 0 or _cover(account, pk):
+            covered.append(pk)
     return covered
 
 
-def _cover(account: Account, assignment: Assignment) -> bool:
+def _cover(account: Account, pk: int) -> bool:
+    assignment = Assignment.objects.select_related("hit").get(pk=pk)
     key = f"cover:{assignment.crowd_id}"
     try:
         book([_move(account, assignment, key, source=Place.AVAILABLE, target=Place.RESERVED)])
@@ -63,10 +67,16 @@ def _cover(account: Account, assignment: Assignment) -> bool:
     return True
 
 
-def _destination(assignment: Assignment, excluded: set[int]) -> Booked:
-    if assignment.status == Assignment.Status.REJECTED:
-        return Booked.RELEASED
-    return _spent(assignment, excluded)
+def _by_destination(
+    campaign: Campaign, assignments: Sequence[int]
+) -> Iterator[tuple[Booked, list[int]]]:
+    """As `_destination` has it of each: where the money of these goes."""
+    these = Assignment.objects.filter(pk__in=assignments)
+    rejected = set(these.filter(status=Assignment.Status.REJECTED).values_list("pk", flat=True))
+    counting = set(_counting(campaign, these).values_list("pk", flat=True)) - rejected
+    yield Booked.RELEASED, sorted(rejected)
+    yield Booked.PAID, sorted(counting)
+    yield Booked.DISCARDED, sorted(set(assignments) - rejected - counting)
 
 
 def _spent(assignment: Assignment, excluded: set[int]) -> Booked:
@@ -145,17 +155,17 @@ def _overturn(
     )
 
 
-def discard(campaign: Campaign) -> int:
-    """Paid work whose votes no longer count goes to the account of its own; how many."""
-    paid = _assignments(campaign).filter(account=Booked.PAID)
+def discard(campaign: Campaign, workers: Collection[int]) -> int:
+    """Paid work of these whose votes no longer count goes to the account of its own; how many."""
+    paid = _assignments(campaign).filter(account=Booked.PAID, worker__in=workers)
     counting = _counting(campaign, paid).filter(pk=OuterRef("pk"))
     void = paid.filter(~Exists(counting))
     return _shift(campaign, void, Booked.DISCARDED, source=Place.PAID)
 
 
-def restore(campaign: Campaign) -> int:
-    """Discarded work whose votes count again goes back; how many."""
-    discarded = _assignments(campaign).filter(account=Booked.DISCARDED)
+def restore(campaign: Campaign, workers: Collection[int]) -> int:
+    """Discarded work of these whose votes count again goes back; how many."""
+    discarded = _assignments(campaign).filter(account=Booked.DISCARDED, worker__in=workers)
     counting = _counting(campaign, discarded)
     return _shift(campaign, counting, Booked.PAID, source=Place.DISCARDED)
 
@@ -168,36 +178,35 @@ def _counting(campaign: Campaign, paid: QuerySet[Assignment]) -> QuerySet[Assign
 def _shift(
     campaign: Campaign, assignments: QuerySet[Assignment], account: Booked, *, source: Place
 ) -> int:
-    moved = list(assignments.select_related("hit").order_by("pk"))
-    for assignment in moved:
-        assignment.account = account
+    moved = list(assignments.order_by("pk").values_list("pk", flat=True))
     # A worker can be excluded, restored and excluded again: each time is an effect of its own.
     turn = campaign.exclusions.count()
-    _book_moves(campaign, moved, f"{account}:{turn}", source=source)
+    _book_moves(campaign, moved, account, f"{account}:{turn}", source=source)
     return len(moved)
 
 
 def _book_moves(
-    campaign: Campaign, assignments: Sequence[Assignment], key: str, *, source: Place
+    campaign: Campaign, assignments: Sequence[int], to: Booked, key: str, *, source: Place
 ) -> None:
+    """An entry for each, made where the assignments are: there may be a hundred thousand."""
     account = account_of(campaign)
-    book(
-        _move(
-            account,
-            assignment,
-            f"{key}:{assignment.crowd_id}",
-            source=source,
-            target=_place(assignment),
+    for some in in_parts(assignments, MANY):
+        mine = Assignment.objects.filter(pk__in=some)
+        book_from_query(
+            mine.order_by("pk"),
+            account_id=Value(account.pk),
+            key=Concat(Value(f"{key}:"), "crowd_id"),
+            source=Value(source),
+            target=Value(_place(to)),
+            cents=F("hit__price_cents"),
+            hit_id=F("hit_id"),
+            assignment_id=F("pk"),
         )
-        for assignment in assignments
-    )
-    for booked in Booked.values:
-        mine = [assignment.pk for assignment in assignments if assignment.account == booked]
-        Assignment.objects.filter(pk__in=mine).update(account=booked)
+        mine.update(account=to)
 
 
-def _place(assignment: Assignment) -> Place:
-    return Place.AVAILABLE if assignment.account == Booked.RELEASED else Place(assignment.account)
+def _place(booked: Booked) -> Place:
+    return Place.AVAILABLE if booked == Booked.RELEASED else Place(booked)
 
 
 def _move(
@@ -263,10 +272,3 @@ def excluded_workers(campaign: Campaign) -> set[int]:
 
 def _assignments(campaign: Campaign) -> QuerySet[Assignment]:
     return Assignment.objects.filter(hit__campaign=campaign)
-
-
-def _chunks(assignments: QuerySet[Assignment]) -> Iterable[list[Assignment]]:
-    last = 0
-    while chunk := list(assignments.filter(pk__gt=last)[:BATCH]):
-        last = chunk[-1].pk
-        yield chunk

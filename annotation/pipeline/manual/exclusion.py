@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.crowd.worker_notices import PAID, reason_of
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Triplet, Worker
-from annotation.pipeline.labelling.label import write_labels
+from annotation.pipeline.labelling.label import write_labels_in
 from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger import settlements
 from annotation.pipeline.ledger.reservations import account_of, locked
@@ -59,7 +59,7 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
     before = _tally(campaign, exclusion.worker)
     exclusion.restored_at = timezone.now()
     exclusion.save(update_fields=["restored_at"])
-    settlements.restore(campaign)
+    settlements.restore(campaign, [exclusion.worker_id])
     _restore_at_crowd(campaign, exclusion)
     return _recount(campaign, exclusion.worker, before)
 
@@ -80,7 +80,7 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     exclusion = Exclusion.objects.create(
         campaign=campaign, worker=worker, reason=reason.strip(), **counts
     )
-    settlements.discard(campaign)
+    settlements.discard(campaign, [worker.pk])
     sentences = [reason_of(exclusion), *([PAID] if campaign.policy.reward_cents else [])]
     _call(campaign, Kind.EXCLUDE, exclusion, " ".join(sentences))
     return _recount(campaign, worker, before)
@@ -126,7 +126,8 @@ def _tally(campaign: Campaign, worker: Worker) -> Tally:
 
 
 def _recount(campaign: Campaign, worker: Worker, before: Tally) -> Change:
-    write_labels(campaign)
+    worked_on = campaign.hits.filter(assignments__worker=worker).order_by("pk")
+    write_labels_in(campaign, list(worked_on.values_list("pk", flat=True)))
     after = _tally(campaign, worker)
     changed = [one for one in after.outcomes if after.outcomes[one] != before.outcomes[one]]
     reopened = [one for one in changed if after.outcomes[one][0] == Triplet.Status.OPEN]

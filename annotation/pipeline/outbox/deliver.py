@@ -243,10 +243,4 @@ def _is_past(outcome: Outcome, now: datetime) -> bool:
 
 def record_status(assignments: Sequence[int], status: Assignment.Status) -> None:
     """The crowd's decision on these assignments. The ledger books it after."""
-    changed = Assignment.objects.filter(pk__in=assignments).exclude(status=status)
-    rejected = Assignment.Status.REJECTED
-    # Somebody may have refused by hand what had passed: its votes count no longer, or again.
-    turned = changed if status == rejected else changed.filter(status=rejected)
-    stale = turned.filter(passed=True).values("hit__campaign")
-    Campaign.objects.filter(pk__in=stale).update(labels_stale=True)
-    changed.update(status=status)
+    Assignment.objects.filter(pk__in=assignments).exclude(status=status).update(status=status)

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
+from annotation.pipeline.changes import in_parts
 from annotation.pipeline.ledger.reservations import (
     account_of,
     book,
@@ -60,15 +61,22 @@ def expire(campaign: Campaign, now: datetime) -> int:
     return _end_all(campaign, now)
 
 
-def end_unneeded(campaign: Campaign, now: datetime) -> int:
+def end_unneeded(campaign: Campaign, changed: Sequence[int], now: datetime) -> set[int]:
     """HITs all of whose triplets have been decided, by experts: nobody shall judge them in vain.
 
     Where votes alone decide there are none but for the length of a pass. The campaign is locked.
+    Of the `changed` HITs, those that are to be ended as soon as they are published.
     """
     if campaign.policy.adjudication != "decide":
-        return 0
+        return set()
     wanted = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
-    return _end(campaign, to_end(campaign, now).filter(~Exists(wanted)), now)
+    unpublished: set[int] = set()
+    for some in in_parts(changed):
+        _end(campaign, to_end(campaign, now).filter(~Exists(wanted), pk__in=some), now)
+        creating = _unsent(Q(kind=OutboxMessage.Kind.CREATE))
+        early = campaign.hits.filter(~Exists(wanted), Exists(creating), pk__in=some, crowd_id=None)
+        unpublished |= set(early.values_list("pk", flat=True))
+    return unpublished
 
 
 @transaction.atomic

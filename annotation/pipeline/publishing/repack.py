@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import cycle, islice
 
 from django.db.models import Count, Exists, Max, OuterRef, Q
@@ -46,7 +46,7 @@ Kind = Control.Kind
 
 
 def repack(
-    campaign: Campaign, triplets: Collection[int], *, nothing_comes: bool
+    campaign: Campaign, triplets: Collection[int], *, nothing_comes: Callable[[], bool]
 ) -> tuple[int, int]:
     """(assignments asked for, groups that wait for the next pass or for a higher budget).
 
@@ -55,7 +55,7 @@ def repack(
     if not triplets:
         return 0, 0
     wanting = _open_triplets(campaign, triplets)
-    regrouped = regroup(wanting, campaign.policy, flush=nothing_comes)
+    regrouped = regroup(wanting, campaign.policy, flush=nothing_comes())
     impossible = [int(triplet.key) for triplet in regrouped.impossible]
     # More people have judged these than a HIT can bar: nobody is left to ask.
     Triplet.objects.filter(pk__in=impossible).update(status=Triplet.Status.UNRESOLVED)

@@ -6,14 +6,15 @@ breaks ties by repacking, the triplet goes into a new HIT.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import NamedTuple
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
-from django.db.models.functions import Greatest
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
-from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
+from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
+from annotation.pipeline.changes import in_parts, triplets_of
 from annotation.pipeline.ledger.reservations import account_of, book, release_tie_reserve, reserve
 from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped
@@ -22,17 +23,8 @@ from annotation.protocol.labels.majority import assignments_to_request, decide_t
 from annotation.protocol.policy.crowds import CROWDED_HIT
 from annotation.protocol.policy.policy import Policy
 
-if TYPE_CHECKING:
-    from django_stubs_ext import WithAnnotations
-
 BATCH = 1000
 MANY = 1000
-
-
-class Counts(TypedDict):
-    reviewed: int
-    submitted: int
-    outstanding: int
 
 
 @dataclass
@@ -48,35 +40,70 @@ class Wanting:
 
 @dataclass
 class Plan:
-    """What is to be asked for; `repacked` are triplets that no HIT of theirs can serve."""
+    """What is to be asked for; `repacked` are triplets that no HIT of theirs can serve, with it."""
 
     extensions: list[tuple[Hit, int]] = field(default_factory=list)
-    repacked: list[int] = field(default_factory=list)
+    repacked: dict[int, int] = field(default_factory=dict)
 
 
-def request_missing_votes(campaign: Campaign) -> int:
-    """Places asked for now. In the caller's transaction, with the campaign locked."""
-    if not campaign.hit_type_id:  # nobody has published it yet
-        return 0
-    if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):
-        return 0
-    _release_tie_reserve(campaign)
-    plan = missing_votes(campaign)  # after that: it must not count on an assignment just given up
+@dataclass(frozen=True)
+class Requested:
+    """Places asked for now, and HITs that a later pass has to look at again.
+
+    None: whatever changed, for nothing may be asked for now.
+    """
+
+    places: int
+    waiting: Collection[int] | None
+
+
+def request_missing_votes(campaign: Campaign, changed: Sequence[int] | None = None) -> Requested:
+    """In the caller's transaction, with the campaign locked.
+
+    `changed`: the HITs that may want something. None: all.
+    """
+    if campaign.state == Campaign.State.CANCELLED:
+        return Requested(0, ())
+    if campaign.state == Campaign.State.PAUSED or not campaign.hit_type_id:
+        return Requested(0, None)
+    hits = _all_hits(campaign) if changed is None else _with_newer(campaign, changed)
+    _release_tie_reserve(campaign, hits)
+    # After that: it must not count on an assignment just given up.
+    plan = missing_votes(campaign, hits)
     opened, unpaid = _extend(campaign, plan.extensions)
-    more, unpaid_groups = repack(campaign, plan.repacked, nothing_comes=_nothing_comes(campaign))
+    more, unpaid_groups = repack(
+        campaign, plan.repacked, nothing_comes=lambda: _nothing_comes(campaign)
+    )
     if campaign.state == Campaign.State.CAPPED:
         ask_for_affordable(campaign)  # there may be room again
     set_capped(campaign, bool(unpaid or unpaid_groups or left_out(campaign)))
-    return opened + more
+    still_open = Triplet.objects.filter(pk__in=plan.repacked, status=Triplet.Status.OPEN)
+    lonely = {plan.repacked[pk] for pk in still_open.values_list("pk", flat=True)}
+    return Requested(opened + more, {hit.pk for hit in unpaid} | lonely)
 
 
-def missing_votes(campaign: Campaign) -> Plan:
-    """What is to be asked for, whatever the budget; read-only."""
+def missing_votes(campaign: Campaign, hits: Sequence[int] | None = None) -> Plan:
+    """What is to be asked for, whatever the budget; read-only. `hits`: of these alone."""
     plan = Plan()
     policy = campaign.policy
-    for wanting in _wanting(campaign, policy):
+    for wanting in _wanting(campaign, _all_hits(campaign) if hits is None else hits):
         _plan_hit(wanting, policy, plan)
     return plan
+
+
+def _all_hits(campaign: Campaign) -> list[int]:
+    return list(campaign.hits.order_by("pk").values_list("pk", flat=True))
+
+
+def _with_newer(campaign: Campaign, hits: Sequence[int]) -> Sequence[int]:
+    """Also the newer HITs that their triplets stand in: the next vote comes from those."""
+    if not campaign.hits.filter(repack=True).exists():
+        return hits
+    others: set[int] = set()
+    for some in in_parts(hits):
+        same = HitItem.objects.filter(triplet__in=triplets_of(some))
+        others |= set(same.values_list("hit_id", flat=True))
+    return sorted(others | set(hits))
 
 
 def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
@@ -91,64 +118,62 @@ def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
     if extra > 0:
         plan.extensions.append((hit, extra))
     elif not wanting.outstanding:
-        plan.repacked += sorted(wanting.gaps | wanting.ties)
+        plan.repacked |= dict.fromkeys(sorted(wanting.gaps | wanting.ties), hit.pk)
 
 
-def _wanting(campaign: Campaign, policy: Policy) -> Iterator[Wanting]:
-    """The published HITs with open triplets of which some work was reviewed, by number.
+def _wanting(campaign: Campaign, hits: Sequence[int]) -> Iterator[Wanting]:
+    """Those published with open triplets of which some work was reviewed, by number.
 
     Not those that have expired: a person decides whether they are prolonged.
     """
     superseded = _superseded(campaign)
-    open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
     alive = Q(closed_at=None) | Q(gone=True, expires_at__gt=F("closed_at"))
-    hits = _with_outstanding(campaign).filter(alive, Exists(open_items), reviewed__gt=0)
-    hits = hits.order_by("number")
-    # Counted once: with each chunk, all of the campaign's assignments would be counted again.
-    outstanding = dict(hits.values_list("pk", "outstanding"))
-    for chunk in _chunks(campaign, list(outstanding)):
-        wanted = _wanted(chunk, policy)
-        for hit in chunk:
-            if hit.pk in wanted:
+    for some in in_parts(hits):
+        wanted = _wanted(some, campaign.policy)
+        for hit, work in _with_work(campaign.hits.filter(alive, pk__in=wanted)):
+            if work.reviewed:
                 gaps, ties = wanted[hit.pk]
-                yield Wanting(hit, outstanding[hit.pk], hit.pk in superseded, ties, gaps)
+                yield Wanting(hit, work.outstanding, hit.pk in superseded, ties, gaps)
 
 
-def _chunks(campaign: Campaign, hits: Sequence[int]) -> Iterator[list[Hit]]:
-    """These HITs by number, some at a time."""
-    ordered = campaign.hits.order_by("number")
-    for start in range(0, len(hits), BATCH):
-        yield list(ordered.filter(pk__in=hits[start : start + BATCH]))
+class Work(NamedTuple):
+    """Of a HIT's assignments, how many are reviewed, and how many more may come."""
+
+    reviewed: int
+    outstanding: int
 
 
-def _with_outstanding(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, Counts]]":
-    """With the counts `reviewed` and `outstanding`; of a closed HIT nothing is outstanding."""
-    hits = campaign.hits.exclude(crowd_id=None)
-    reviewed = Count("assignments", filter=Q(assignments__passed__isnull=False))
-    submitted = Count("assignments")
-    return hits.annotate(reviewed=reviewed, submitted=submitted).annotate(
+def _with_work(hits: QuerySet[Hit]) -> list[tuple[Hit, Work]]:
+    """The published ones of these, by number; of a closed HIT no more comes than was submitted."""
+    published = list(hits.exclude(crowd_id=None).order_by("number"))
+    rows = Assignment.objects.filter(hit__in=[hit.pk for hit in published]).order_by()
+    reviewed = Count("pk", filter=Q(passed__isnull=False))
+    counted = rows.values_list("hit_id").annotate(submitted=Count("pk"), reviewed=reviewed)
+    counts = {hit: (submitted, reviewed) for hit, submitted, reviewed in counted}
+    found = []
+    for hit in published:
+        submitted, done = counts.get(hit.pk, (0, 0))
+        most = hit.max_assignments if hit.closed_at is None else submitted
         # Others may have grown it at the crowd: then more is reviewed than was asked for.
-        outstanding=Greatest(
-            0,
-            Case(When(closed_at=None, then=F("max_assignments")), default=F("submitted"))
-            - F("reviewed"),
-        )
-    )
+        found.append((hit, Work(done, max(0, most - done))))
+    return found
 
 
 def _wanted(
-    hits: Sequence[Hit], policy: Policy
+    hits: Sequence[int], policy: Policy
 ) -> dict[int, tuple[dict[int, int], dict[int, int]]]:
     """HIT -> its gaps and ties: triplets that want votes and stand in no newer HIT."""
     newer = HitItem.objects.filter(triplet=OuterRef("triplet"), hit_id__gt=OuterRef("hit_id"))
-    items = HitItem.objects.filter(
-        ~Exists(newer), hit__in=hits, triplet__status=Triplet.Status.OPEN
+    items = HitItem.objects.filter(hit__in=hits, triplet__status=Triplet.Status.OPEN)
+    rows = items.annotate(is_old=Exists(newer)).values_list(
+        "hit_id", "triplet_id", "triplet__votes", "triplet__positive_votes", "is_old"
     )
     wanted: defaultdict[int, tuple[dict[int, int], dict[int, int]]] = defaultdict(lambda: ({}, {}))
-    rows = items.values_list("hit_id", "triplet_id", "triplet__votes", "triplet__positive_votes")
-    for hit, triplet, votes, positive in rows:
-        tied = votes >= policy.annotators
-        wanted[hit][tied][triplet] = decide_tally(votes, positive, policy).wanted
+    for hit, triplet, votes, positive, is_old in rows:
+        gaps_and_ties = wanted[hit]
+        if not is_old:
+            tied = votes >= policy.annotators
+            gaps_and_ties[tied][triplet] = decide_tally(votes, positive, policy).wanted
     return wanted
 
 
@@ -159,28 +184,30 @@ def _superseded(campaign: Campaign) -> set[int]:
     return set(items.values_list("hit_id", flat=True))
 
 
-def _release_tie_reserve(campaign: Campaign) -> None:
+def _release_tie_reserve(campaign: Campaign, hits: Sequence[int]) -> None:
     """Of HITs on which nothing is outstanding and no tie is left that they could break."""
-    done = _with_outstanding(campaign).filter(tie_reserve__gt=0, outstanding=0)
+    reserving = campaign.hits.filter(tie_reserve__gt=0)
     if campaign.policy.tie_mode == "extend":
         open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
-        done = done.filter(~Exists(open_items))
-    released = list(done.order_by("number").values_list("pk", flat=True))
-    for chunk in _chunks(campaign, released):
-        release_tie_reserve(campaign, chunk)
+        reserving = reserving.filter(~Exists(open_items))
+    for some in in_parts(hits):
+        done = _with_work(reserving.filter(pk__in=some))
+        release_tie_reserve(campaign, [hit for hit, work in done if not work.outstanding])
 
 
-def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[int, int]:
+def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[int, list[Hit]]:
     """(assignments opened, HITs that the budget leaves waiting). The reserve is paid for."""
     account = account_of(campaign)
     left = account.available_cents
     growths = _growths(campaign) if extensions else {}
     grown: list[Hit] = []
+    unpaid: list[Hit] = []
     messages: list[OutboxMessage] = []
     new_assignments: list[int] = []
     for hit, extra in extensions:
         new = extra - min(extra, hit.tie_reserve)
         if new * hit.price_cents > left:
+            unpaid.append(hit)
             continue
         left -= new * hit.price_cents
         hit.max_assignments += extra
@@ -197,7 +224,7 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
             if new
         ]
     )
-    return sum(message.new_assignments for message in messages), len(extensions) - len(grown)
+    return sum(message.new_assignments for message in messages), unpaid
 
 
 def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
@@ -238,4 +265,8 @@ def _nothing_comes(campaign: Campaign) -> bool:
     if campaign.hits.filter(asked, crowd_id=None).exists():
         return False
     wanted = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
-    return not _with_outstanding(campaign).filter(Exists(wanted), outstanding__gt=0).exists()
+    work = Assignment.objects.filter(hit=OuterRef("pk")).order_by()
+    reviewed = work.filter(passed__isnull=False).values("hit").annotate(count=Count("pk"))
+    places = Q(closed_at=None, max_assignments__gt=Coalesce(Subquery(reviewed.values("count")), 0))
+    coming = places | Q(Exists(work.filter(passed=None)), closed_at__isnull=False)
+    return not campaign.hits.exclude(crowd_id=None).filter(coming, Exists(wanted)).exists()

@@ -213,10 +213,6 @@ class _Repairs:
         )
 
     def _set_status(self, assignment: Assignment, status: Status) -> None:
-        if assignment.passed and Status.REJECTED in (assignment.status, status):
-            # Refused work has no say.
-            self._campaign.labels_stale = True
-            self._campaign.save(update_fields=["labels_stale"])
         assignment.status = status
         assignment.save(update_fields=["status"])
 

@@ -20,6 +20,7 @@ class Repair(StrEnum):
     SENT_AGAIN = "sent_again"  # a decision that the crowd does not have
     STORED = "stored"  # work that was missing here
     SETTLED = "settled"  # decided work whose money had not moved
+    RECOMPUTED = "recomputed"  # labels, exclusions, places and money, as the record has them
 
 
 class Line(str):

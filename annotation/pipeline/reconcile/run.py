@@ -4,6 +4,7 @@ Each repair is one transaction with the campaign locked, and looks again at what
 reconciliation may be lost anywhere, run twice, or meet the calls of a campaign in full swing.
 """
 
+from dataclasses import astuple
 from datetime import datetime
 
 from django.db.models import Max
@@ -13,12 +14,12 @@ from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
-from annotation.pipeline.recompute import recompute
+from annotation.pipeline.recompute import audit, recompute
 from annotation.pipeline.reconcile.assignments import compare_assignments
 from annotation.pipeline.reconcile.cancelled import answer_purchases
 from annotation.pipeline.reconcile.hits import find_missing, meet_strangers, publish_again
 from annotation.pipeline.reconcile.money import check_account, settle_decided
-from annotation.pipeline.reconcile.report import Reconciled
+from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.sizes import compare_sizes, compare_times
 from annotation.pipeline.reconcile.snapshot import Sides, count_ours, list_theirs
 from core.errors import UserError
@@ -34,7 +35,8 @@ def reconcile(
     clock: Clock = timezone.now,
     progress: Progress = no_progress,
 ) -> Reconciled:
-    """`full`: the assignments of every HIT are compared, not only where the counts differ.
+    """`full`: the assignments of every HIT are compared, not only where the counts differ, and
+    all that follows from the record is made from it again.
 
     `all_gone`: believe the crowd that it knows no HIT of the campaign any more.
     `progress` counts the HITs whose assignments are read.
@@ -50,8 +52,10 @@ def reconcile(
     except CrowdError as error:
         report.stopped_by = str(error)
     settle_decided(campaign, report)
-    if report.repairs:
-        # What nobody has reviewed yet waits for the next pass, which knows when it is complete.
+    # What nobody has reviewed yet waits for the next pass, which knows when it is complete.
+    if full:
+        _audit(campaign, report, clock)
+    elif report.repairs:
         recompute(campaign, until=_reviewed_until(campaign), clock=clock)
     check_account(campaign, report)
     return report
@@ -76,6 +80,18 @@ def _compare(
     compare_sizes(sides, after, report)
     compare_times(sides, report)
     compare_assignments(sides, after, report, full=full, progress=progress)
+
+
+def _audit(campaign: Campaign, report: Reconciled, clock: Clock) -> None:
+    """Of what the repairs above change, nothing counts: each pass follows such changes."""
+    found = audit(campaign, until=_reviewed_until(campaign), clock=clock)
+    if found:
+        sentence = (
+            "What passes had stored was not what follows from the record: "
+            f"{found.labels} labels, {found.exclusions} exclusions, {found.places} assignments to "
+            f"ask for and {found.cents} cents to release. All are right now."
+        )
+        report.did(Repair.RECOMPUTED, sentence, count=sum(astuple(found)[:3]) or 1)
 
 
 def _reviewed_until(campaign: Campaign) -> datetime:

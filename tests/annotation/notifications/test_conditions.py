@@ -13,6 +13,7 @@ from annotation.analytics.campaign.completion import state_of
 from annotation.jobs.blockers import note_blocked
 from annotation.models import Campaign, Event, OutboxMessage, Role
 from annotation.notifications.events import note_condition
+from annotation.pipeline.changes import mark_hits_of
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import account_of, set_budget
@@ -53,7 +54,7 @@ def test_a_campaign_is_told_to_be_complete_once_until_it_opens_again(one_hit: St
     campaign.triplets.update(status="open", label=None)
     one_hit.advance()
     assert types() == ["campaign.complete"]
-    Campaign.objects.update(labels_stale=True)
+    mark_hits_of(campaign.triplets.all())
     one_hit.advance()
     assert types() == ["campaign.complete"] * 2
 

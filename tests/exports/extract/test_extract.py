@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from annotation.models import Assignment, Campaign, ExpertLabel, Hit, HitItem, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.settlements import restore
+from annotation.pipeline.ledger.settlements import excluded_workers, restore
 from exports.building.split_encoder import query_encoder
 from exports.extract import assignments, parquet_table, votes
 from exports.extract import queries as queries_module
@@ -256,8 +256,9 @@ def test_experts_labels_are_gold_by_query_rank_and_published_name(
 
 
 def test_a_restored_workers_votes_come_back(campaign: Campaign, tmp_path: Path) -> None:
+    out = excluded_workers(campaign)
     campaign.exclusions.update(restored_at=timezone.now())
-    restore(campaign)
+    restore(campaign, out)
     write_labels(campaign)
     found = rows(extracted(campaign, tmp_path) / "judgments.parquet")
     mine = [
@@ -487,8 +488,9 @@ def test_any_record_is_read_as_the_oracle_reads_it(
     with transaction.atomic(), tempfile.TemporaryDirectory() as folder:
         campaign = salted(make_campaign(verdicts, backwards=backwards, on_failed_control=review))
         if back:
+            out = excluded_workers(campaign)
             campaign.exclusions.update(restored_at=timezone.now())
-            restore(campaign)
+            restore(campaign, out)
         for triplet, label in zip(Triplet.objects.order_by("pk"), imported, strict=False):
             Triplet.objects.filter(pk=triplet.pk).update(imported_label=label)
         write_labels(campaign)

@@ -6,6 +6,7 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment, OutboxMessage, Triplet, assignment
+from annotation.pipeline.changes import mark_hits_of
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.votes import first_pairs, tallies, valid_judgments
@@ -206,8 +207,7 @@ def test_labelling_again_changes_nothing(stage: Stage) -> None:
     first = stage.advance()
     before = list(Triplet.objects.order_by("pk").values())
     messages = OutboxMessage.objects.count()
-    stage.campaign.labels_stale = True
-    stage.campaign.save()
+    mark_hits_of(stage.campaign.triplets.all())
     second = recompute(stage.campaign)
     assert (second.labelled, second.open, second.assignments_requested) == (
         first.labelled,

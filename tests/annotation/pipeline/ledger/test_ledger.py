@@ -161,11 +161,12 @@ def test_an_exclusion_moves_what_was_paid_and_its_end_moves_it_back(one_hit: Sta
     assert money(one_hit) == (PRICE, 2 * PRICE, 0)
     for _ in range(2):  # each time is an effect of its own
         exclusion = exclude(one_hit, "eve")
-        assert (discard(one_hit.campaign), discard(one_hit.campaign)) == (1, 0)
+        eve = [exclusion.worker_id]
+        assert [discard(one_hit.campaign, eve) for _ in range(2)] == [1, 0]
         assert money(one_hit) == (PRICE, PRICE, PRICE)
-        assert restore(one_hit.campaign) == 0
+        assert restore(one_hit.campaign, eve) == 0
         take_back(exclusion)
-        assert (restore(one_hit.campaign), restore(one_hit.campaign)) == (1, 0)
+        assert [restore(one_hit.campaign, eve) for _ in range(2)] == [1, 0]
         assert money(one_hit) == (PRICE, 2 * PRICE, 0)
 
 
@@ -175,8 +176,9 @@ def test_work_that_failed_stays_discarded_when_its_worker_is_taken_back(
     stage = set_stage(candidates_per_query=1, on_failed_control="pay_and_discard")
     stage.publish()
     work(stage, "eve", slips=1)
-    take_back(exclude(stage, "eve"))
-    assert restore(stage.campaign) == 0
+    exclusion = exclude(stage, "eve")
+    take_back(exclusion)
+    assert restore(stage.campaign, [exclusion.worker_id]) == 0
     assert money(stage) == (2 * PRICE, 0, PRICE)
 
 

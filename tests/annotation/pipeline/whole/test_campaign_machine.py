@@ -22,7 +22,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from annotation.models import Campaign
+from annotation.pipeline.manual.exclusion import preview
 from annotation.pipeline.outbox.threads import CALLS_A_THREAD
+from annotation.pipeline.recompute import Differences, audit
 from tests.annotation.pipeline.whole.campaign_actor import Actor
 from tests.conftest import StartMTurk
 from tests.support.examples import examples
@@ -96,6 +99,8 @@ class CampaignMachine(RuleBasedStateMachine):
         self.last = turn
         self.counter["steps"] += 1
         self.counter[turn] += 1
+        if turn.endswith(("advance", "recompute")):
+            self._check_nothing_was_overlooked()
         if turn.endswith("advance"):
             self._check_ours()
             self._check_crowd()
@@ -179,6 +184,12 @@ class CampaignMachine(RuleBasedStateMachine):
         assert (budget, reserved) == (model.budget, model.reserved)
         assert (paid, discarded) == (model.paid, model.discarded)
         assert reserved + paid + discarded <= budget
+
+    def _check_nothing_was_overlooked(self) -> None:
+        """A pass looks at what has changed alone: to look at everything finds nothing else."""
+        campaign = Campaign.objects.get()
+        differences = preview(lambda: audit(campaign, until=campaign.created_at))
+        assert differences == Differences(0, 0, 0, 0)
 
     def _check_crowd(self) -> None:
         """After a whole pass its record is ours; what it holds back is what we have reserved."""

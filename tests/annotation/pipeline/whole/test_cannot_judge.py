@@ -12,6 +12,7 @@ from annotation.analytics.workers.exclusion_impact import if_excluded
 from annotation.crowd.inhouse.assignments import submit
 from annotation.models import ItemReport, Judgment, Triplet
 from annotation.pipeline.adjudicate import Pile, What, pile_with
+from annotation.pipeline.changes import mark_hits_of
 from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.manual.exclusion import exclude
 from annotation.pipeline.publishing.completion import is_complete
@@ -112,7 +113,7 @@ def test_a_majority_stands_whoever_cannot_judge(tmp_path: Path) -> None:
     team.campaign.policy_data |= {"annotators": 2}
     team.campaign.save()
     team.campaign.refresh_from_db()
-    type(team.campaign).objects.update(labels_stale=True)
+    mark_hits_of(team.campaign.triplets.all())
     team.advance()
     assert bread(team) == {("labelled", 0, 2, 1)}
 

@@ -76,7 +76,7 @@ def test_the_campaign_is_complete_when_the_owner_has_decided_its_ties(tmp_path: 
     assert blockers(team.campaign, clock=team.clock.now) == []
     assert stranded(team.campaign, team.clock.now()).assignments == 0
     plan = missing_votes(team.campaign)
-    assert (plan.extensions, plan.repacked) == ([], [])
+    assert (plan.extensions, plan.repacked) == ([], {})
     done = team.advance()
     assert (done.open, done.assignments_requested, done.finished) == (0, 0, True)
     assert PostedHit.objects.filter(open_assignments__gt=0).exists()
