@@ -46,9 +46,12 @@ class Assignment(models.Model):
         DISCARDED = "discarded"  # paid, its votes do not count
         RELEASED = "released"
 
-    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
+    # The constraint below begins with it.
+    hit = models.ForeignKey(
+        Hit, on_delete=models.PROTECT, related_name="assignments", db_index=False
+    )
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments")
-    crowd_id = models.CharField(max_length=64, unique=True)
+    crowd_id = models.CharField(max_length=64)
     status = models.CharField(max_length=9, choices=Status.choices, default=Status.SUBMITTED)
     accepted_at = models.DateTimeField()
     submitted_at = models.DateTimeField()
@@ -62,6 +65,7 @@ class Assignment(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["hit", "worker"], name="one_assignment_per_worker"),
+            models.UniqueConstraint(fields=["crowd_id"], name="one_assignment_per_crowd_id"),
             models.CheckConstraint(
                 # `passed` may be null, and a check that is null holds.
                 condition=Q(passed=False, passed__isnull=False) & ~Q(failure="")
@@ -153,12 +157,30 @@ class Judgment(models.Model):
     """One worker's 0 or 1 on one item."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="judgments")
-    item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="judgments")
-    # The item's: a triplet may stand in several HITs, and nobody judges it twice. None: a control.
-    triplet = models.ForeignKey(
-        Triplet, on_delete=models.PROTECT, null=True, blank=True, related_name="judgments"
+    # The constraints below begin with item and triplet.
+    item = models.ForeignKey(
+        HitItem, on_delete=models.PROTECT, related_name="judgments", db_index=False
     )
-    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="judgments")
+    # The item's, for the constraint alone: a triplet may stand in several HITs, and nobody judges
+    # it twice. None: a control. The database checks the item, and the assignment for the worker:
+    # this is the longest table, and to check both again takes as long as to write it.
+    triplet = models.ForeignKey(
+        Triplet,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="judgments",
+        db_index=False,
+        db_constraint=False,
+    )
+    # The assignment's, by which a worker's judgments are found.
+    worker = models.ForeignKey(
+        Worker,
+        on_delete=models.PROTECT,
+        related_name="judgments",
+        db_index=False,
+        db_constraint=False,
+    )
     value = models.SmallIntegerField()
 
     class Meta:

@@ -136,7 +136,10 @@ class Triplet(models.Model):
         EXPERT = "expert"  # who adjudicated it
         IMPORT = "import"  # it came with the dataset
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="triplets")
+    # The indexes below begin with it.
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="triplets", db_index=False
+    )
     candidate = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="triplet")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
     label = models.SmallIntegerField(null=True, blank=True)

@@ -11,8 +11,13 @@ from annotation.models.campaign import Campaign, Control, Instructions, Triplet
 class Hit(models.Model):
     """Seven items for one sitting. `crowd_id` is empty until the crowd has it."""
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="hits")
-    key = models.CharField(max_length=64, unique=True)
+    # Constraints below begin with the campaign: no index of its own.
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="hits", db_index=False
+    )
+    # Unique by a constraint, here and in other long tables: Django's own `unique` makes a second
+    # index, for prefixes, which nobody asks for.
+    key = models.CharField(max_length=64)
     number = models.PositiveIntegerField()
     seed = models.BigIntegerField()
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT)
@@ -23,7 +28,7 @@ class Hit(models.Model):
     repack = models.BooleanField(default=False)  # triplets of other HITs, to be judged once more
     # Primary keys of their earlier workers.
     excluded_workers = models.JSONField(default=list, blank=True)
-    crowd_id = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    crowd_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001 - none yet
     published_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)  # then nobody can accept it any more
     closed_at = models.DateTimeField(null=True, blank=True)  # since then nobody can submit it
@@ -33,7 +38,9 @@ class Hit(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["campaign", "number"], name="one_hit_per_number")
+            models.UniqueConstraint(fields=["campaign", "number"], name="one_hit_per_number"),
+            models.UniqueConstraint(fields=["key"], name="one_hit_per_key"),
+            models.UniqueConstraint(fields=["crowd_id"], name="one_hit_per_crowd_id"),
         ]
         indexes = [
             # the milestones ask for the last of the first round, lists walk through one round
@@ -47,20 +54,32 @@ class Hit(models.Model):
 class HitItem(models.Model):
     """One of a HIT's items: a triplet to judge or a control."""
 
-    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="items")
+    # The constraints and the index below begin with these three.
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="items", db_index=False)
     position = models.PositiveSmallIntegerField()
-    key = models.CharField(max_length=32, unique=True)  # the only name a worker's browser sees
+    key = models.CharField(max_length=32)  # the only name a worker's browser sees
     triplet = models.ForeignKey(
-        Triplet, on_delete=models.PROTECT, null=True, blank=True, related_name="items"
+        Triplet,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="items",
+        db_index=False,
     )
     control = models.ForeignKey(
-        Control, on_delete=models.PROTECT, null=True, blank=True, related_name="items"
+        Control,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="items",
+        db_index=False,
     )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["hit", "position"], name="one_item_per_position"),
-            models.UniqueConstraint(fields=["hit", "triplet"], name="a_triplet_once_per_hit"),
+            models.UniqueConstraint(fields=["triplet", "hit"], name="a_triplet_once_per_hit"),
+            models.UniqueConstraint(fields=["key"], name="one_item_per_key"),
             models.CheckConstraint(
                 condition=Q(triplet=None, control__isnull=False)
                 | Q(triplet__isnull=False, control=None),

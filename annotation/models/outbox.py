@@ -36,7 +36,7 @@ class OutboxMessage(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="outbox")
     kind = models.CharField(max_length=8, choices=Kind.choices)
-    token = models.CharField(max_length=64, unique=True)
+    token = models.CharField(max_length=64)
     hit = models.ForeignKey(
         Hit, on_delete=models.CASCADE, null=True, blank=True, related_name="outbox"
     )
@@ -61,9 +61,10 @@ class OutboxMessage(models.Model):
 
     class Meta:
         constraints = [
+            models.UniqueConstraint(fields=["token"], name="one_message_per_effect"),
             models.CheckConstraint(
                 condition=~Q(kind="reject") | ~Q(reason=""), name="a_rejection_has_its_reason"
-            )
+            ),
         ]
         # deliver looks for what is still to be sent
         indexes = [

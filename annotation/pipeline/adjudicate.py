@@ -143,7 +143,7 @@ class Pile:
         if self.worker_id is None:
             return triplets
         workers = workers_of(self.worker_id)
-        judged = Judgment.objects.filter(worker__in=workers, triplet__isnull=False)
+        judged = Judgment.objects.filter(assignment__worker__in=workers, triplet__isnull=False)
         gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
         assignments = Assignment.objects.filter(member__worker_id=self.worker_id).exclude(
             status__in=gone

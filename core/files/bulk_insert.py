@@ -46,6 +46,22 @@ def insert_objects(objects: Sequence[Model]) -> None:
     insert(model, [field.attname for field in fields], map(values, objects))
 
 
+def insert_alike(example: Model, names: Sequence[str], rows: Iterable[Row]) -> None:
+    """Rows that differ from the example, which is not stored itself, in these columns alone."""
+    model = type(example)
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    for field in fields:
+        if getattr(field, "auto_now_add", False):
+            field.pre_save(example, add=True)
+    columns = [field.attname for field in fields]
+    same = [getattr(example, column) for column in columns if column not in names]
+    insert(
+        model,
+        [*(column for column in columns if column not in names), *names],
+        ([*same, *row] for row in rows),
+    )
+
+
 def insert_from_query(model: type[Model], names: Sequence[str], rows: QuerySet[Any, Any]) -> int:
     """What a query finds, without its passing through this process; how many rows."""
     fields = _fields(model, names)

@@ -137,7 +137,7 @@ def _stored(path: str) -> list[str]:
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
     """A worker's votes that count unless the worker is excluded."""
     assignments = _valid_assignments(campaign, worker)
-    return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=assignments)
+    return Judgment.objects.filter(triplet__isnull=False, assignment__in=assignments)
 
 
 def _valid_assignments(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:

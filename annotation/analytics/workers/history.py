@@ -123,7 +123,7 @@ def _controls(worker: Worker, assignments: Sequence[Assignment]) -> dict[int, tu
     """HIT -> its controls, and how many of them the worker has answered as they must be."""
     positive = Q(control__kind=Control.Kind.POSITIVE, judgments__value=1)
     negative = Q(control__kind=Control.Kind.NEGATIVE, judgments__value=0)
-    right = Q(judgments__worker=worker) & (positive | negative)
+    right = Q(judgments__assignment__worker=worker) & (positive | negative)
     items = HitItem.objects.filter(
         hit__in=[assignment.hit_id for assignment in assignments], triplet=None
     )

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from annotation.models import Assignment, Behaviour, ItemReport
+from annotation.models import Behaviour, ItemReport
 from annotation.protocol.screening.behaviour import (
     BEHAVIOUR,
     is_straight,
@@ -17,8 +17,21 @@ from core.files.bulk_insert import insert
 MILLISECOND = timedelta(milliseconds=1)
 
 
+class Submitted(NamedTuple):
+    """An assignment's columns."""
+
+    pk: int
+    hit_id: int
+    worker_id: int
+    crowd_id: str
+    status: str
+    accepted_at: datetime
+    submitted_at: datetime
+    answers: dict[str, str]  # form field -> value
+
+
 class AnsweredAssignment(NamedTuple):
-    assignment: Assignment
+    assignment: Submitted
     items: Mapping[str, int]  # item key -> primary key
     answers: Mapping[str, int]  # item key -> 0 or 1
     cannot_judge: Collection[str]  # item keys

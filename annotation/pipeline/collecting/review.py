@@ -1,5 +1,6 @@
 """Check the controls of what was submitted, decide on it, and exclude who fails too often."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,14 +19,15 @@ from annotation.models import (
     Judgment,
     OutboxMessage,
 )
-from annotation.pipeline.collecting.behaviour import AnsweredAssignment, record_behaviour
+from annotation.pipeline.changes import in_parts
+from annotation.pipeline.collecting.behaviour import AnsweredAssignment, Submitted, record_behaviour
 from annotation.pipeline.ledger.reservations import locked
 from annotation.pipeline.ledger.settlements import discard, settle
 from annotation.pipeline.outbox.messages import token
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.protocol.screening.control import ControlCheck, check_controls
 from annotation.protocol.screening.exclusion import Review, exclusions
-from core.files.bulk_insert import insert, insert_objects
+from core.files.bulk_insert import insert, insert_alike
 
 BATCH = 2000
 FIELD = "item-"  # the form field of an item is this and the item's key
@@ -77,47 +79,46 @@ def review(campaign: Campaign, *, until: datetime | None = None) -> Reviewed:
     return Reviewed(passed, failed, excluded)
 
 
-def _to_review(campaign: Campaign, until: datetime | None) -> Iterator[list[Assignment]]:
+def _to_review(campaign: Campaign, until: datetime | None) -> Iterator[list[Submitted]]:
     new = Assignment.objects.filter(hit__campaign=campaign, passed=None)
     if until is not None:
         new = new.filter(submitted_at__lte=until)
     in_order = "submitted_at", "crowd_id"
     # Found once: what is reviewed in this transaction stays in the index's way until its end.
     waiting = list(new.order_by(*in_order).values_list("pk", flat=True))
-    for start in range(0, len(waiting), BATCH):
-        yield list(
-            Assignment.objects.filter(pk__in=waiting[start : start + BATCH]).order_by(*in_order)
-        )
+    for some in in_parts(waiting, BATCH):
+        rows = Assignment.objects.filter(pk__in=some).order_by(*in_order)
+        yield [Submitted(*row) for row in rows.values_list(*Submitted._fields)]
 
 
-def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
+def _review_batch(campaign: Campaign, batch: list[Submitted]) -> int:
     items = _items({assignment.hit_id for assignment in batch})
     allowed = campaign.policy.cannot_judge_limit > 0
-    messages: list[OutboxMessage] = []
+    messages: list[tuple[str, str, int, str]] = []
     votes: list[Vote] = []
     assignments: list[AnsweredAssignment] = []
+    by_failure: defaultdict[str, list[int]] = defaultdict(list)
     for assignment in batch:
         mine = items[assignment.hit_id]
         keys = [item.key for item in mine]
         answers = given_answers(assignment.answers, keys)
         cannot = cannot_judge(assignment.answers, keys) if allowed else set()
         check = _check(mine, answers, cannot)
-        assignment.passed = check.passed
-        assignment.failure = check.failure
+        by_failure[check.failure].append(assignment.pk)
         votes += _votes(assignment, mine, answers)
         messages += _decision(campaign, assignment, check)
         assignments.append(
             AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers, cannot)
         )
-    for failure in {assignment.failure for assignment in batch}:
-        such = [assignment.pk for assignment in batch if assignment.failure == failure]
+    for failure, such in by_failure.items():
         Assignment.objects.filter(pk__in=such).update(passed=not failure, failure=failure)
     if campaign.hits.filter(repack=True).exists():
         votes = _first_only(votes)
     insert(Judgment, Vote._fields, votes)
     record_behaviour(assignments)
-    insert_objects(messages)
-    return sum(assignment.passed is True for assignment in batch)
+    example = OutboxMessage(campaign=campaign)
+    insert_alike(example, ["kind", "token", "assignment_id", "reason"], messages)
+    return len(by_failure[""])
 
 
 def _first_only(votes: list[Vote]) -> list[Vote]:
@@ -164,7 +165,7 @@ def _check(items: list[Item], answers: dict[str, int], cannot: set[str]) -> Cont
     return check_controls(expected, answers, [item.key for item in items], cannot)
 
 
-def _votes(assignment: Assignment, items: list[Item], answers: dict[str, int]) -> list[Vote]:
+def _votes(assignment: Submitted, items: list[Item], answers: dict[str, int]) -> list[Vote]:
     return [
         Vote(assignment.pk, item.pk, item.triplet, assignment.worker_id, answers[item.key])
         for item in items
@@ -173,22 +174,15 @@ def _votes(assignment: Assignment, items: list[Item], answers: dict[str, int]) -
 
 
 def _decision(
-    campaign: Campaign, assignment: Assignment, check: ControlCheck
-) -> list[OutboxMessage]:
-    """What the crowd is to be told; nothing where it decided by itself."""
+    campaign: Campaign, assignment: Submitted, check: ControlCheck
+) -> list[tuple[str, str, int, str]]:
+    """The message to the crowd: kind, token, assignment, reason. None where it has decided."""
     if assignment.status != Assignment.Status.SUBMITTED:
         return []
     rejected = not check.passed and campaign.policy.on_failed_control == "reject"
     kind = OutboxMessage.Kind.REJECT if rejected else OutboxMessage.Kind.APPROVE
-    return [
-        OutboxMessage(
-            campaign=campaign,
-            kind=kind,
-            token=token(kind, assignment.crowd_id),
-            assignment=assignment,
-            reason=_rejection(campaign, check) if rejected else "",
-        )
-    ]
+    reason = _rejection(campaign, check) if rejected else ""
+    return [(kind, token(kind, assignment.crowd_id), assignment.pk, reason)]
 
 
 def _rejection(campaign: Campaign, check: ControlCheck) -> str:

@@ -26,7 +26,7 @@ from django.db.models import (
     When,
 )
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+from django.db.models.functions import Concat, Now
 
 from annotation.models import Account, Assignment, Campaign, Entry, Hit, OutboxMessage
 from annotation.protocol.estimates.cost import assignment_cents, tie_assignments
@@ -120,6 +120,20 @@ def reserve(account: Account, message: OutboxMessage, *, assignments: int) -> En
         cents=assignments * message.hit.price_cents,
         hit=message.hit,
         message=message,
+    )
+
+
+def reserve_from_query(messages: QuerySet[OutboxMessage], *, assignments: Combinable) -> None:
+    """The same for each of these messages, booked."""
+    book_from_query(
+        messages,
+        cents=assignments * F("hit__price_cents"),
+        account_id=F("campaign__account"),
+        key=Concat(Value("reserve:"), "token"),
+        source=Value(Place.AVAILABLE),
+        target=Value(Place.RESERVED),
+        hit_id=F("hit_id"),
+        message_id=F("pk"),
     )
 
 

@@ -116,7 +116,7 @@ def _call(campaign: Campaign, kind: Kind, exclusion: Exclusion, reason: str) -> 
 
 
 def _tally(campaign: Campaign, worker: Worker) -> Tally:
-    judged = Triplet.objects.filter(campaign=campaign, judgments__worker=worker)
+    judged = Triplet.objects.filter(campaign=campaign, judgments__assignment__worker=worker)
     rows = judged.values_list("pk", "status", "label")
     return Tally(
         votes=valid_judgments(campaign).filter(worker=worker).count(),

@@ -11,10 +11,15 @@ def create_message(campaign: Campaign, hit: Hit) -> OutboxMessage:
     return OutboxMessage(
         campaign=campaign,
         kind=OutboxMessage.Kind.CREATE,
-        token=token("create", hit.key),
+        token=create_token(hit.key),
         hit=hit,
         new_assignments=hit.max_assignments,
     )
+
+
+def create_token(hit: str) -> str:
+    """The only effect that a HIT, by its key, has once."""
+    return token("create", hit)
 
 
 def token(*parts: object) -> str:

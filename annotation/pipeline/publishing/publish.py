@@ -1,26 +1,28 @@
 """Write down that a campaign's packed HITs are to be published; `deliver` sends them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign, Hit, OutboxMessage
+from annotation.pipeline.changes import in_parts
 from annotation.pipeline.ledger.reservations import (
     account_of,
-    book,
     first_round_cents,
     locked,
-    reserve,
+    reserve_from_query,
     within,
 )
-from annotation.pipeline.outbox.messages import create_message, retry_failed
+from annotation.pipeline.outbox.messages import create_token, retry_failed
 from annotation.pipeline.publishing.crowd_setup import bind, check_balance, check_endpoint, prepare
 from annotation.protocol.estimates.cost import estimate_cost, tie_assignments
 from core.errors import UserError
+from core.files.bulk_insert import insert_alike
 
-BATCH = 1000
+BATCH = 10_000
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,9 @@ def ask_for_affordable(campaign: Campaign) -> int:
     """
     # Found once: to look for them among all HITs takes long.
     reached = affordable_hits(campaign, campaign.first_batch)
-    new = list(_without_message(campaign).values_list("pk", flat=True)[:reached])
-    for start in range(0, len(new), BATCH):
-        hits = campaign.hits.filter(pk__in=new[start : start + BATCH])
-        _ask_for(campaign, list(hits.order_by("number")))
+    new = list(_without_message(campaign).values_list("pk", "key", "max_assignments")[:reached])
+    for some in in_parts(new, BATCH):
+        _ask_for(campaign, some)
     return len(new)
 
 
@@ -166,18 +167,23 @@ def affordable_hits(campaign: Campaign, most: int | None) -> int:
     return within(account_of(campaign), wanted, cents=first_round_cents(campaign.policy))
 
 
-def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
-    """The messages, the money they may cost and the reserve for ties: in one transaction."""
-    account = account_of(campaign)
+def _ask_for(campaign: Campaign, hits: Sequence[tuple[int, str, int]]) -> None:
+    """The messages, the money they may cost and the reserve for ties: in one transaction.
+
+    `hits`: primary key, key, assignments.
+    """
     tie_break = tie_assignments(campaign.policy)
-    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(tie_reserve=tie_break)
-    messages = OutboxMessage.objects.bulk_create([create_message(campaign, hit) for hit in hits])
-    book(
-        [
-            reserve(account, message, assignments=message.new_assignments + tie_break)
-            for message in messages
-        ]
+    keys = [hit for hit, *_ in hits]
+    if tie_break:
+        Hit.objects.filter(pk__in=keys).update(tie_reserve=tie_break)
+    kind = OutboxMessage.Kind.CREATE
+    insert_alike(
+        OutboxMessage(campaign=campaign, kind=kind),
+        ["token", "hit_id", "new_assignments"],
+        ((create_token(key), hit, assignments) for hit, key, assignments in hits),
     )
+    messages = campaign.outbox.filter(kind=kind, hit__in=keys).order_by("pk")
+    reserve_from_query(messages, assignments=F("new_assignments") + tie_break)
 
 
 def set_capped(campaign: Campaign, capped: bool) -> None:

@@ -22,8 +22,8 @@ from annotation.pipeline.publishing.repack import repack
 from annotation.protocol.labels.majority import assignments_to_request, decide_tally
 from annotation.protocol.policy.crowds import CROWDED_HIT
 from annotation.protocol.policy.policy import Policy
+from core.files.bulk_insert import insert_alike
 
-BATCH = 1000
 MANY = 1000
 
 
@@ -126,10 +126,10 @@ def _wanting(campaign: Campaign, hits: Sequence[int]) -> Iterator[Wanting]:
 
     Not those that have expired: a person decides whether they are prolonged.
     """
-    superseded = _superseded(campaign)
     alive = Q(closed_at=None) | Q(gone=True, expires_at__gt=F("closed_at"))
     for some in in_parts(hits):
         wanted = _wanted(some, campaign.policy)
+        superseded = _superseded(some)
         for hit, work in _with_work(campaign.hits.filter(alive, pk__in=wanted)):
             if work.reviewed:
                 gaps, ties = wanted[hit.pk]
@@ -177,10 +177,8 @@ def _wanted(
     return wanted
 
 
-def _superseded(campaign: Campaign) -> set[int]:
-    if not campaign.hits.filter(repack=True).exists():
-        return set()
-    items = HitItem.objects.filter(hit__campaign=campaign, triplet__items__hit_id__gt=F("hit_id"))
+def _superseded(hits: Sequence[int]) -> set[int]:
+    items = HitItem.objects.filter(hit__in=hits, triplet__items__hit_id__gt=F("hit_id"))
     return set(items.values_list("hit_id", flat=True))
 
 
@@ -199,11 +197,11 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
     """(assignments opened, HITs that the budget leaves waiting). The reserve is paid for."""
     account = account_of(campaign)
     left = account.available_cents
-    growths = _growths(campaign) if extensions else {}
+    growths = _growths(campaign, [hit for hit, _ in extensions])
     grown: list[Hit] = []
     unpaid: list[Hit] = []
-    messages: list[OutboxMessage] = []
-    new_assignments: list[int] = []
+    messages: list[tuple[str, int, int]] = []
+    costly: dict[str, int] = {}  # token -> assignments to be paid for
     for hit, extra in extensions:
         new = extra - min(extra, hit.tie_reserve)
         if new * hit.price_cents > left:
@@ -213,18 +211,19 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
         hit.max_assignments += extra
         hit.tie_reserve -= extra - new
         grown.append(hit)
-        messages.append(_extension(campaign, hit, extra, growths.get(hit.pk, 0)))
-        new_assignments.append(new)
+        # The size the HIT grows to, and which growth it is: places that the crowd turns out not to
+        # have are asked for again, and that is an effect of its own.
+        name = token("extend", hit.key, hit.max_assignments, growths.get(hit.pk, 0))
+        messages.append((name, hit.pk, extra))
+        if new:
+            costly[name] = new
     _grow(campaign, grown)
-    messages = OutboxMessage.objects.bulk_create(messages, batch_size=BATCH)
-    book(
-        [
-            reserve(account, message, assignments=new)
-            for message, new in zip(messages, new_assignments, strict=True)
-            if new
-        ]
-    )
-    return sum(message.new_assignments for message in messages), unpaid
+    example = OutboxMessage(campaign=campaign, kind=OutboxMessage.Kind.EXTEND)
+    insert_alike(example, ["token", "hit_id", "new_assignments"], messages)
+    for names in in_parts(list(costly)):
+        buying = campaign.outbox.filter(token__in=names).select_related("hit").order_by("pk")
+        book([reserve(account, message, assignments=costly[message.token]) for message in buying])
+    return sum(extra for *_, extra in messages), unpaid
 
 
 def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
@@ -236,24 +235,13 @@ def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
         campaign.hits.filter(pk__in=hits).update(max_assignments=most, tie_reserve=for_ties)
 
 
-def _growths(campaign: Campaign) -> dict[int | None, int]:
+def _growths(campaign: Campaign, hits: Sequence[Hit]) -> dict[int | None, int]:
     """HIT -> how often it was extended."""
-    before = campaign.outbox.filter(kind=OutboxMessage.Kind.EXTEND).order_by().values_list("hit")
-    return dict(before.annotate(times=Count("pk")))
-
-
-def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> OutboxMessage:
-    """The token names the size the HIT grows to, and which growth it is.
-
-    Places that the crowd turns out not to have are asked for again: that is an effect of its own.
-    """
-    return OutboxMessage(
-        campaign=campaign,
-        kind=OutboxMessage.Kind.EXTEND,
-        token=token("extend", hit.key, hit.max_assignments, growth),
-        hit=hit,
-        new_assignments=extra,
-    )
+    growths: dict[int | None, int] = {}
+    for some in in_parts(hits):
+        before = OutboxMessage.objects.filter(kind=OutboxMessage.Kind.EXTEND, hit__in=some)
+        growths |= before.order_by().values_list("hit").annotate(times=Count("pk"))
+    return growths
 
 
 def _nothing_comes(campaign: Campaign) -> bool:

@@ -72,7 +72,7 @@ def mark_all(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0005_saved_views")]
+    dependencies = [("annotation", "0006_fewer_indexes")]
     operations = [
         migrations.CreateModel(
             name="ChangedHit",
