@@ -90,6 +90,34 @@ def load_record(campaign: Campaign, share: float) -> int:
     return Assignment.objects.count()
 
 
+@transaction.atomic
+def load_third_votes(campaign: Campaign, most: int) -> int:
+    """On HITs that were to get one more assignment, one each; how many."""
+    began = timezone.now()
+    grown = campaign.hits.filter(max_assignments=campaign.policy.annotators + 1).order_by("number")
+    workers = Worker.objects.filter(crowd=campaign.policy.crowd, exclusions=None).order_by("pk")
+    people = list(workers.values_list("pk", flat=True))
+    rng = random.Random(SEED)
+    first = Assignment.objects.count()
+    made = []
+    for number, hit in enumerate(grown.prefetch_related("assignments", "items__control")[:most]):
+        before = {assignment.worker_id for assignment in hit.assignments.all()}
+        items = {one.key: one.control.kind if one.control else None for one in hit.items.all()}
+        truth = {key: _truth(control, rng) for key, control in items.items()}
+        worker = rng.choice([person for person in people if person not in before])
+        made.append(
+            Assignment(
+                hit=hit,
+                worker_id=worker,
+                crowd_id=f"W{first + number:029d}",
+                accepted_at=began - timedelta(minutes=3),
+                submitted_at=began + timedelta(seconds=number / 4),
+                answers=_answers(items, truth, False, rng),
+            )
+        )
+    return len(Assignment.objects.bulk_create(made))
+
+
 def _row(work: Work, workers: list[int], began: datetime) -> tuple[object, ...]:
     submitted = began + timedelta(seconds=work.number / 4)
     accepted = submitted - timedelta(minutes=3)

@@ -38,6 +38,7 @@ STEPS = (
     "bare label",
     "settle",
     "idle",
+    "news",
 )
 
 

@@ -20,10 +20,12 @@ from annotation.pipeline.ledger.settlements import settle
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.publishing.top_up import request_missing_votes
-from annotation.pipeline.recompute import recompute
+from annotation.pipeline.recompute import audit, recompute
 from annotation.pipeline.setup.create import get_campaign
 from benchmarks.campaign.inputs import NAME, make_campaign
-from benchmarks.campaign.record import load_record
+from benchmarks.campaign.record import load_record, load_third_votes
+
+NEW = 100
 
 
 @dataclass
@@ -141,6 +143,17 @@ def idle(taken: Taken, share: float) -> None:
     taken.rows, taken.unit = found.labelled + found.open + found.unresolved, "triplets"
 
 
+def news(taken: Taken, share: float) -> None:
+    """A pass after a few more were submitted, and a look at everything that finds no difference."""
+    campaign = get_campaign(NAME)
+    taken.rows, taken.unit = load_third_votes(campaign, NEW), "assignments"
+    with taken.part(f"{NEW} new"):
+        found = recompute(campaign)
+    assert found.passed + found.failed == taken.rows
+    with taken.part("audit"):
+        assert not audit(campaign)
+
+
 STEPS: dict[str, Callable[[Taken, float], None]] = {
     "inputs": inputs,
     "pack": pack,
@@ -152,6 +165,7 @@ STEPS: dict[str, Callable[[Taken, float], None]] = {
     "bare label": bare_derive,
     "settle": decide,
     "idle": idle,
+    "news": news,
 }
 
 

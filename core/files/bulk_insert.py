@@ -11,6 +11,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Field, Model, QuerySet
 
@@ -65,7 +66,10 @@ def insert_alike(example: Model, names: Sequence[str], rows: Iterable[Row]) -> N
 def insert_from_query(model: type[Model], names: Sequence[str], rows: QuerySet[Any, Any]) -> int:
     """What a query finds, without its passing through this process; how many rows."""
     fields = _fields(model, names)
-    query, parameters = rows.query.sql_with_params()
+    try:
+        query, parameters = rows.query.sql_with_params()
+    except EmptyResultSet:  # Django knows without asking
+        return 0
     with connection.cursor() as cursor:
         cursor.execute(f"INSERT INTO {_target(model, fields)} {query}", parameters)
         return int(cursor.rowcount)

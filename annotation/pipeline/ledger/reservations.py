@@ -170,14 +170,19 @@ def release_rest(campaign: Campaign, hits: Sequence[Hit]) -> None:
     book(entries)
 
 
-def release_tie_reserve(campaign: Campaign, hits: Sequence[Hit]) -> None:
+def release_tie_reserve(campaign: Campaign, hits: Sequence[int]) -> None:
     """These HITs need no tie broken any more."""
-    account = account_of(campaign)
-    book(
-        _release(account, hit, hit.tie_reserve * hit.price_cents, f"tie-reserve:{hit.key}")
-        for hit in hits
+    these = campaign.hits.filter(pk__in=hits).order_by("number")
+    book_from_query(
+        these,
+        cents=F("tie_reserve") * F("price_cents"),
+        account_id=F("campaign__account"),
+        key=Concat(Value("tie-reserve:"), "key"),
+        source=Value(Place.RESERVED),
+        target=Value(Place.AVAILABLE),
+        hit_id=F("pk"),
     )
-    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(tie_reserve=0)
+    these.update(tie_reserve=0)
 
 
 def _release(account: Account, hit: Hit, cents: int, key: str) -> Entry:

@@ -190,7 +190,7 @@ def _release_tie_reserve(campaign: Campaign, hits: Sequence[int]) -> None:
         reserving = reserving.filter(~Exists(open_items))
     for some in in_parts(hits):
         done = _with_work(reserving.filter(pk__in=some))
-        release_tie_reserve(campaign, [hit for hit, work in done if not work.outstanding])
+        release_tie_reserve(campaign, [hit.pk for hit, work in done if not work.outstanding])
 
 
 def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[int, list[Hit]]:
