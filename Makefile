@@ -43,14 +43,14 @@ setup: $(BIN)/quorum ## the virtual environment with the locked dependencies
 demo: setup ## the whole job on the demo's data: from q/a pairs to a release
 	QUORUM_DATA=var/demo $(BIN)/python -m demo.run
 
-run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1:8000
+run: setup ## the site with its workers and the MTurk emulator, on http://127.0.0.1:8000
 	@# Ports first: what follows takes the counters from a site that runs already.
 	@# Counters begin again with the site: its processes leave a file each.
 	@# Without the encoder: `quorum index build` encodes by itself unless it is told otherwise.
 	@ports="$$($(BIN)/python -m demo.ports $(QUORUM_DATA))" && eval "$$ports" && \
 	  $(BIN)/python manage.py migrate --verbosity 0 && \
 	  rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db && \
-	  PATH="$(CURDIR)/$(BIN):$$PATH" python -m demo.site web worker beat $$emulator
+	  PATH="$(CURDIR)/$(BIN):$$PATH" python -m demo.site web worker jobs beat $$emulator
 
 test: $(VENV)/.dev ## the tests
 	$(ALONE) $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from celery.app.base import Celery
@@ -37,8 +38,9 @@ def worker() -> bool:
     return is_listening(celery, name, seconds=PATIENCE_SECONDS)
 
 
-def encoder() -> bool:
-    return is_listening(celery, str(host_format("encoder@%h")), seconds=PATIENCE_SECONDS)
+def queue_worker(name: str) -> bool:
+    """One that the Procfile names, with a queue of its own."""
+    return is_listening(celery, str(host_format(f"{name}@%h")), seconds=PATIENCE_SECONDS)
 
 
 def worker_name(chosen: str | None) -> str:
@@ -64,7 +66,8 @@ def beat() -> bool:
 CHECKS: dict[str, Callable[[], bool]] = {
     "web": web,
     "worker": worker,
-    "encoder": encoder,
+    "jobs": partial(queue_worker, "jobs"),
+    "encoder": partial(queue_worker, "encoder"),
     "beat": beat,
 }
 

@@ -506,6 +506,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = from_one("QUORUM_WORKER_PROCESSES", most=1000)
+# Jobs that people ask for may take hours: no campaign waits for them.
+CELERY_TASK_ROUTES = {f"quorum.{task}": {"queue": "jobs"} for task in ("run_jobs", "run_job")}
 CELERY_TIMEZONE = "UTC"
 # Who writes down what the commands of the q/a database did.
 AUDIT_LOG = "annotation.access.audit_log.record_command"

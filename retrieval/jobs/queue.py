@@ -29,6 +29,7 @@ from retrieval.models import Job
 Result = dict[str, object]
 Arguments = Mapping[str, Any]
 
+MOST_OF_ONE = 10
 GIVEN_UP = (
     "The worker stopped before the job was done. See the worker's log for the reason, then "
     "request the job again."
@@ -70,7 +71,16 @@ Handler = Callable[[Job, Watch], Result]
 
 
 def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -> Job:
-    """UserError where the same job is queued or running for this subject already."""
+    """UserError where the same job is queued or running for this subject already, or where this
+    person has too many: the others' jobs wait behind them.
+    """
+    if by is not None:
+        mine = Job.objects.filter(requested_by=by, state__in=[State.QUEUED, State.RUNNING])
+        if mine.count() >= MOST_OF_ONE:
+            raise UserError(
+                f"You have {MOST_OF_ONE} jobs that are not done yet, the most that one person may "
+                "have: wait until one of them ends."
+            )
     try:
         with transaction.atomic():
             return Job.objects.create(

@@ -15,8 +15,8 @@ from demo.services import POSTGRES
 
 PATH = ROOT / "docker-compose.yml"
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(PATH.read_text())["services"]
-OURS = ("migrate", "web", "worker", "encoder", "beat")
-SERVING = ("web", "worker", "encoder", "beat")
+OURS = ("migrate", "web", "worker", "jobs", "encoder", "beat")
+SERVING = ("web", "worker", "jobs", "encoder", "beat")
 
 
 def is_valid(path: object) -> bool:
@@ -89,4 +89,5 @@ def test_what_only_the_largest_databases_need_starts_when_asked_for() -> None:
     """The encoder takes its messages from a queue of its own: publishing never waits for it."""
     assert [name for name, service in SERVICES.items() if "profiles" in service] == ["encoder"]
     assert "--queues encoding" in SERVICES["encoder"]["command"]
+    assert "--queues jobs" in SERVICES["jobs"]["command"]
     assert "--queues" not in SERVICES["worker"]["command"]

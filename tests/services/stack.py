@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.utils.nodenames import host_format
 
 from config.health import is_listening
 from demo.processes import Process, StackError, procfile, wait_until_free, wait_until_up
@@ -23,7 +24,7 @@ PASS_SECONDS = 0.5
 
 
 class ServiceStack(LocalStack):
-    """The emulator, the site, beat, and as many workers as are asked for.
+    """The emulator, the site, beat, the worker for jobs, and as many workers as are asked for.
 
     `variables` differ from those that LocalStack and the services give, such as another database.
     """
@@ -58,7 +59,7 @@ class ServiceStack(LocalStack):
 
     def start(self) -> None:
         """All at once, then until each of them answers."""
-        names = (*SERVERS, "beat", *self.workers)
+        names = (*SERVERS, "beat", "jobs", *self.workers)
         for name in names:
             self.run(name)
         for name in names:
@@ -104,6 +105,8 @@ class ServiceStack(LocalStack):
     def answers(self, name: str) -> bool:
         if name in self.workers:
             return is_listening(self._broker, _full_name(name), seconds=1)
+        if name == "jobs":
+            return is_listening(self._broker, str(host_format("jobs@%h")), seconds=1)
         return name == "beat" or super().answers(name)
 
     def is_running(self, name: str) -> bool:

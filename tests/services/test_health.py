@@ -31,7 +31,7 @@ def is_lost(stack: ServiceStack, process: str) -> bool:
 
 
 def test_who_lives_is_well_and_who_was_killed_is_not(stack: ServiceStack) -> None:
-    processes = "site", "beat", "worker-1"
+    processes = "site", "beat", "jobs", "worker-1"
     for process in processes:
         wait_until(partial(is_well, stack, process), f"{process} was well")
     for process in processes:

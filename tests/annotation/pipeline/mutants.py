@@ -157,8 +157,8 @@ MUTANTS = {
         ),
         (
             "covered where nothing is reserved",
-            "left[assignment.hit_id] >= 0 or _cover(account, assignment)",
-            "left[assignment.hit_id] >= 0",
+            "left[hit] >= 0 or _cover(account, pk)",
+            "left[hit] >= 0",
         ),
         (
             "no cover past the budget",
@@ -171,7 +171,7 @@ MUTANTS = {
             "void_reason(assignment.facts(excluded, if_paid=True))",
             "assignment.worker_id in excluded",
         ),
-        ("rejected is released", "return Booked.RELEASED", "return Booked.PAID"),
+        ("rejected is released", "yield Booked.RELEASED,", "yield Booked.PAID,"),
         ("a bonus is booked once", ".exclude(entries__target=Place.PAID)", ""),
         ("what counts again goes back", "_counting(campaign, discarded)", "discarded"),
         ("each turn again", 'f"{account}:{turn}"', 'f"{account}"'),
@@ -326,7 +326,7 @@ MUTANTS = {
             "filter(hit__campaign=campaign, passed__isnull",
             "filter(passed__isnull",
         ),
-        ("every batch", "range(0, len(waiting), BATCH)", "range(0, 1, BATCH)"),
+        ("every batch", "in_parts(waiting, BATCH)", "in_parts(waiting[:BATCH], BATCH)"),
     ),
     (
         "annotation/pipeline/collecting/review.py",
@@ -384,8 +384,8 @@ MUTANTS = {
         ("the votes are counted", "votes, positive = tally.votes", "positive, votes = tally.votes"),
         (
             "a changed outcome is written",
-            "if tuple(stored) != right:",
-            "if stored[1] is None:",
+            "if (old := Outcome._make(stored)) != right:",
+            "if (old := Outcome._make(stored)).label is None:",
         ),
     ),
     (
@@ -406,20 +406,44 @@ MUTANTS = {
         ("a HIT of ten may grow", "if hit.max_assignments < CROWDED_HIT else MANY", ""),
         ("our count of assignments", "        hit.max_assignments += extra\n", ""),
     ),
+    ("annotation/pipeline/changes.py", "tests/annotation/pipeline/test_changes.py"): (
+        ("only marks seen are taken off", "filter(pk__in=some).delete()", "all().delete()"),
+        ("what waits keeps its mark", "but_for is None else but_for", "but_for else ()"),
+        ("one mark is enough", "self._marks.keys() - set(kept.values())", "()"),
+    ),
+    ("annotation/pipeline/recompute.py", "tests/annotation/pipeline/test_changes.py"): (
+        ("the audit looks at all", "everything=True", "everything=False"),
+        ("at rest, marks stay", "None if waiting is None else {*waiting", "{*(waiting or ())"),
+    ),
+    ("annotation/migrations/0007_changed_hits.py", "tests/annotation/pipeline/test_changes.py"): (
+        ("a review is a change", "NEW.passed {differs} OLD.passed", "1 = 0"),
+        ("a refusal is one", " OR NEW.passed AND (NEW.status", " OR 1 = 0 AND (NEW.status"),
+        ("approval is none", "(NEW.status = 'rejected') <> (OLD", "NEW.status <> (OLD"),
+        ("a size is one", "NEW.max_assignments <> OLD.max_assignments", "1 = 0"),
+        ("what is gone is one", "NEW.gone <> OLD.gone", "1 = 0"),
+        ("an end is one", "NEW.closed_at {differs} OLD.closed_at", "1 = 0"),
+        ("a later end too", "NEW.gone AND NEW.expires_at", "1 = 0 AND NEW.expires_at"),
+        (
+            "an exclusion is one",
+            '"INSERT ON annotation_exclusion", "TRUE"',
+            '"INSERT ON annotation_exclusion", "1 = 0"',
+        ),
+        (
+            "its end is one",
+            '"UPDATE ON annotation_exclusion", "TRUE"',
+            '"UPDATE ON annotation_exclusion", "1 = 0"',
+        ),
+    ),
     (
         "annotation/pipeline/publishing/top_up.py",
         "tests/annotation/pipeline/publishing/test_top_up.py",
     ): (
-        ("published ones alone", "    if not campaign.hit_type_id:", "    if False:"),
-        (
-            "a campaign at rest buys nothing",
-            "if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):",
-            "if False:",
-        ),
+        ("published ones alone", " or not campaign.hit_type_id:", ":"),
+        ("a campaign at rest buys nothing", "campaign.state == Campaign.State.PAUSED", "False"),
         (
             "given up, then counted",
-            "    _release_tie_reserve(campaign)\n    plan = missing_votes(campaign)",
-            "    plan = missing_votes(campaign)\n    _release_tie_reserve(campaign)",
+            "    _release_tie_reserve(campaign, hits)\n    # After that",
+            "    # After that",
         ),
         ("the rest of the first round", "        ask_for_affordable(campaign)", "        pass"),
         ("capped by what is left out", " or left_out(campaign)))", "))"),

@@ -193,6 +193,19 @@ def test_the_same_work_is_not_asked_for_twice_while_it_is_under_way() -> None:
     assert asked().pk != first.pk
 
 
+def test_nobody_fills_the_queue_for_all_others() -> None:
+    ada, bob = (User.objects.create(username=name) for name in ("ada", "bob"))
+    jobs = [request("count", f"faq{number}", {}, by=ada) for number in range(10)]
+    with pytest.raises(UserError, match="You have 10 jobs that are not done yet"):
+        request("count", "one more", {}, by=ada)
+    request("count", "one more", {}, by=bob)
+    Job.objects.filter(pk=jobs[0].pk).update(state="running", claim="mine")
+    with pytest.raises(UserError, match="wait until one of them ends"):
+        request("count", "another", {}, by=ada)
+    Job.objects.filter(pk=jobs[0].pk).update(state="done", claim="")
+    request("count", "another", {}, by=ada)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_ask_at_once_one_is_told_to_wait() -> None:
     def ask() -> str:
