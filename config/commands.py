@@ -34,6 +34,8 @@ NOUNS = {
     "model": ["retrieval.commands.model", "retrieval.commands.model_answers"],
     "ask": ["retrieval.commands.ask"],
     "doctor": ["annotation.commands.doctor"],
+    "backup": ["annotation.commands.backup"],
+    "restore": ["annotation.commands.restore"],
 }
 
 
