@@ -2,6 +2,8 @@ FROM python:3.11-slim
 
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 QUORUM_DATA=/data
 WORKDIR /app
+# pg_dump and pg_restore, for backups.
+RUN apt-get update && apt-get install --yes --no-install-recommends postgresql-client && rm -rf /var/lib/apt/lists/*
 COPY requirements/cpu.txt requirements/
 RUN pip install --no-deps --require-hashes -r requirements/cpu.txt && pip install torch==2.13.0
 COPY . .

@@ -14,7 +14,7 @@ from django.core.management.color import color_style
 from typer.core import TyperGroup
 
 from core.command import help_without_a_verb, run
-from exports.layout.manifest import quorum_version
+from core.version import quorum_version
 
 # The first module of each defines `app`, the others add verbs to it.
 NOUNS = {
@@ -34,6 +34,8 @@ NOUNS = {
     "model": ["retrieval.commands.model", "retrieval.commands.model_answers"],
     "ask": ["retrieval.commands.ask"],
     "doctor": ["annotation.commands.doctor"],
+    "backup": ["annotation.commands.backup"],
+    "restore": ["annotation.commands.restore"],
 }
 
 

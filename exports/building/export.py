@@ -7,11 +7,12 @@ from pathlib import Path
 
 from annotation.models import Campaign
 from core.errors import UserError
+from core.files.work_folder import unfinished
 from core.progress import Progress, no_progress
 from exports.building.options import Options
 from exports.building.queue import Released, release_now
 from exports.delivery.storage import fetch
-from exports.layout.atomic_folder import check_target, publish, unfinished
+from exports.layout.atomic_folder import check_target, publish
 from exports.models import Build
 from retrieval.jobs.queue import JobLost
 
@@ -44,7 +45,7 @@ def export(
     try:
         last = campaign.releases.order_by("number").last()
         check_target(out, campaign.name, last=last.number if last else None)
-        with unfinished(out) as work:
+        with unfinished(out, purpose="export to") as work:
             released = release_now(campaign, options=options, begun=begun, progress=progress)
             files = released.release.files.select_related("release")
             fetch(files.exclude(path__endswith=ARCHIVE), work)

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from annotation.models import Campaign
 from core.errors import UserError
+from core.files.work_folder import working_folder
 from core.leases import MOST_ATTEMPTS, free
 from core.log_context import about
 from core.progress import Progress, no_progress
@@ -28,7 +29,6 @@ from exports.building.options import Options
 from exports.building.requests import check_releasable, check_way, new_build, recover, work_root
 from exports.building.stages import Stages
 from exports.building.steps import finish, make_release, store
-from exports.layout.atomic_folder import working_folder
 from exports.models import Build, Release
 from retrieval.jobs.queue import GIVEN_UP, Result, Watch, execute
 from retrieval.models import Job

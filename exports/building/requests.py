@@ -10,9 +10,9 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.create_pilot import pilot_of, source_of
 from annotation.pipeline.setup.pool_depth import studied_campaign
 from core.errors import UserError
+from core.files.work_folder import abandoned
 from exports.building.options import Options
 from exports.building.stages import SHARES, WHOLE, reached
-from exports.layout.atomic_folder import abandoned
 from exports.models import Build
 from retrieval.jobs.queue import waiting_jobs
 

@@ -99,13 +99,19 @@ def _hits(policy: Facts) -> str:
     positive, negative = policy["positive_controls"], policy["negative_controls"]
     real = policy["hit_size"] - positive - negative
     answer = "was shown as context" if policy["show_answer"] else "was not shown"
-    marks = "were marked" if policy["mark_differences"] else "were not marked"
     return (
         f"Triplets were judged {policy['hit_size']} at a time: {real} real ones of different "
         f"queries and mixed ranks, {plural(positive, 'positive control')} and "
         f"{plural(negative, 'negative control')}, in an order drawn by a seed. The answer "
-        f"{answer}. Words that only one of the two questions has {marks}."
+        f"{answer}.{_marks(policy)}"
     )
+
+
+def _marks(policy: Facts) -> str:
+    if "mark_differences" not in policy:  # of a release of before
+        return ""
+    marked = "were marked" if policy["mark_differences"] else "were not marked"
+    return f" Words that only one of the two questions has {marked}."
 
 
 def _votes(policy: Facts) -> str:
@@ -128,7 +134,9 @@ def _votes(policy: Facts) -> str:
 
 
 def _cannot_judge(policy: Facts) -> str:
-    limit = policy["cannot_judge_limit"]
+    limit = policy.get("cannot_judge_limit")
+    if limit is None:  # of a release of before
+        return ""
     if not limit:
         return " Annotators answered Yes or No only."
     return (

@@ -19,9 +19,9 @@ from django.core.files.storage.base import Storage
 
 from annotation.models import Campaign
 from core.errors import UserError
+from core.files.work_folder import sync, sync_folders
 from core.progress import Progress, no_progress
 from core.storage import location_of, steps, translated
-from exports.layout.atomic_folder import sync, sync_folders
 from exports.models import Release, ReleaseFile
 
 ALIAS = "releases"

@@ -1,12 +1,12 @@
 """What a release's folder holds, and what software wrote it. No clock times."""
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypedDict
 
+from core.version import quorum_version
 from exports.layout.files import (
     FORMAT,
     FORMAT_VERSION,
@@ -16,7 +16,6 @@ from exports.layout.files import (
     SOURCED_VERSION,
 )
 
-PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 # Those that a release's bytes may depend on.
 LIBRARIES = (
     "bm25s",
@@ -93,13 +92,6 @@ def _installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def quorum_version() -> str:
-    """A checkout says its version itself; installed as a package, the installation does."""
-    if PROJECT.is_file():
-        return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
-    return metadata.version("quorum")
 
 
 def checksums_code(folder_name: str) -> str:

@@ -10,9 +10,9 @@ from pytest_django import Settings
 
 from annotation.models import Campaign, Triplet, Worker
 from core.errors import UserError
+from core.files.work_folder import unfinished
 from exports.building.export import export
 from exports.building.options import Options
-from exports.layout.atomic_folder import unfinished
 from tests.exports.support.campaigns import VERDICTS, make_campaign
 from tests.exports.support.contents import FILES, contents
 
@@ -206,7 +206,7 @@ def test_a_data_folder_that_may_not_be_written_is_refused(
 
 def test_two_exports_to_one_folder_do_not_mix(campaign: Campaign, tmp_path: Path) -> None:
     out = tmp_path / "release"
-    with unfinished(out) as work:
+    with unfinished(out, purpose="export to") as work:
         (work / "trec").mkdir()
         (work / "trec" / "train.qrels").write_text("half")
         assert refusal(campaign, out) == (
