@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import sqlite3
 import stat
 from contextlib import closing
@@ -220,7 +221,7 @@ def test_a_backup_of_an_older_version_is_brought_up_to_this_one(
     quorum("backup", tmp_path / "b.tar.zst", "--quiet")
     open_site(tmp_path / "new")
     quorum("restore", tmp_path / "b.tar.zst", "--quiet")
-    assert "migrations added  4\n" in capsys.readouterr().out
+    assert re.search(r"migrations added  [1-9]", capsys.readouterr().out)
     assert "annotation_savedview" in connection.introspection.table_names()
 
 
