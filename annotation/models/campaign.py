@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from functools import lru_cache
 
 from django.db import models
 from django.db.models import F, Q
@@ -50,7 +52,13 @@ class Campaign(models.Model):
 
     @property
     def policy(self) -> Policy:
-        return Policy.from_dict(self.policy_data)
+        return _policy(json.dumps(self.policy_data))
+
+
+@lru_cache(maxsize=256)
+def _policy(text: str) -> Policy:
+    """Checked once: a page asks for it at every row."""
+    return Policy.from_dict(json.loads(text))
 
 
 class Instructions(models.Model):

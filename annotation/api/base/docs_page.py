@@ -1,5 +1,9 @@
 """The API's description, and the page that shows it."""
 
+from typing import ClassVar
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
@@ -23,7 +27,18 @@ POLICY = "; ".join(
 
 
 class Description(SpectacularJSONAPIView):
-    """For everybody: it holds nothing of the site's data."""
+    """For everybody: it holds nothing of the site's data, so each process makes it once."""
+
+    made: ClassVar[str | bytes] = b""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
+        renderer = request.accepted_renderer
+        if not self.made:
+            # Not by `get`, which would make it in any language that is asked for.
+            answer = self._get_schema_response(request)  # type: ignore[no-untyped-call]
+            Description.made = renderer.render(answer.data)
+        return HttpResponse(self.made, content_type=renderer.media_type)
 
 
 class Page(SpectacularSwaggerSplitView):
