@@ -149,7 +149,7 @@ def may_anywhere(user: Account, permission: str) -> bool:
     return user.has_perm(permission) or _roles_with(user, permission).exists()
 
 
-def kept_from(user: User) -> QuerySet[Campaign]:
+def kept_from(user: User | int) -> QuerySet[Campaign]:
     """Campaigns that have annotators of their own, of whom the account is none."""
     theirs = _annotators().filter(campaign=OuterRef("pk"))
     mine = _annotators().filter(Q(campaign=None) | Q(campaign=OuterRef("pk")), user=user)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from django.db import models
 from django.db.models import F, Q
@@ -52,12 +54,16 @@ class Campaign(models.Model):
 
     @property
     def policy(self) -> Policy:
-        return _policy(json.dumps(self.policy_data))
+        return policy_of(self.policy_data)
+
+
+def policy_of(stored: Mapping[str, Any]) -> Policy:
+    """Of a campaign's `policy_data`; checked once, for pages ask for it at every row."""
+    return _policy(json.dumps(stored))
 
 
 @lru_cache(maxsize=256)
 def _policy(text: str) -> Policy:
-    """Checked once: a page asks for it at every row."""
     return Policy.from_dict(json.loads(text))
 
 

@@ -8,6 +8,7 @@ from annotation.crowd.accounts import KINDS, workers_of
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Assignment, Control, ItemReport, Judgment, OutboxMessage
 from annotation.protocol.screening.control import RejectionReason
+from core.prepared import TEXT, Prepared
 
 _WRONG = Q(item__control__kind=Control.Kind.POSITIVE, value=0) | Q(
     item__control__kind=Control.Kind.NEGATIVE, value=1
@@ -33,12 +34,17 @@ def reveal_values(*columns: str, which: Q | None = None) -> set[tuple[Any, ...]]
     return {*wrong.values_list(*columns), *unjudged.values_list(*columns)}
 
 
+_MISSED = Prepared(
+    lambda name: Assignment.objects.filter(
+        worker__in=workers_of(name), failure=RejectionReason.MISSED.key
+    ).values_list("pk"),
+    TEXT,
+)
+
+
 def controls_revealed_to(member: Member) -> set[int]:
     """Primary keys of those whose right answer the member was told."""
-    missed = Assignment.objects.filter(
-        worker__in=workers_of(member.worker_id), failure=RejectionReason.MISSED.key
-    )
-    if not (failed := list(missed.values_list("pk", flat=True))):  # as of nearly everybody
+    if not (failed := [pk for (pk,) in _MISSED.rows(member.worker_id)]):  # as of nearly everybody
         return set()
     return {
         control for (control,) in reveal_values("item__control", which=Q(assignment__in=failed))

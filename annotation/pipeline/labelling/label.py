@@ -59,10 +59,10 @@ def write_labels_in(campaign: Campaign, hits: Sequence[int]) -> int:
     return sum(write_labels_of(campaign, triplets_of(some)) for some in in_parts(hits))
 
 
-def _write_news(found: Iterable[tuple[int, Outcome, Outcome]]) -> int:
+def _write_news(differing: Iterable[tuple[int, Outcome, Outcome]]) -> int:
     changed: defaultdict[Outcome, list[int]] = defaultdict(list)
     written = 0
-    for triplet, _, outcome in found:
+    for triplet, _, outcome in differing:
         changed[outcome].append(triplet)
         if len(changed[outcome]) == ROWS:
             written += _write(outcome, changed.pop(outcome))

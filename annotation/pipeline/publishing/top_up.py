@@ -150,13 +150,13 @@ def _with_work(hits: QuerySet[Hit]) -> list[tuple[Hit, Work]]:
     reviewed = Count("pk", filter=Q(passed__isnull=False))
     counted = rows.values_list("hit_id").annotate(submitted=Count("pk"), reviewed=reviewed)
     counts = {hit: (submitted, reviewed) for hit, submitted, reviewed in counted}
-    found = []
+    with_work = []
     for hit in published:
         submitted, done = counts.get(hit.pk, (0, 0))
         most = hit.max_assignments if hit.closed_at is None else submitted
         # Others may have grown it at the crowd: then more is reviewed than was asked for.
-        found.append((hit, Work(done, max(0, most - done))))
-    return found
+        with_work.append((hit, Work(done, max(0, most - done))))
+    return with_work
 
 
 def _wanted(

@@ -84,14 +84,15 @@ def _compare(
 
 def _audit(campaign: Campaign, report: Reconciled, clock: Clock) -> None:
     """Of what the repairs above change, nothing counts: each pass follows such changes."""
-    found = audit(campaign, until=_reviewed_until(campaign), clock=clock)
-    if found:
+    differences = audit(campaign, until=_reviewed_until(campaign), clock=clock)
+    if differences:
+        labels, exclusions, places, cents = astuple(differences)
         sentence = (
-            "What passes had stored was not what follows from the record: "
-            f"{found.labels} labels, {found.exclusions} exclusions, {found.places} assignments to "
-            f"ask for and {found.cents} cents to release. All are right now."
+            f"What passes had stored was not what follows from the record: {labels} labels, "
+            f"{exclusions} exclusions, {places} assignments to ask for and {cents} cents to "
+            "release. All are right now."
         )
-        report.did(Repair.RECOMPUTED, sentence, count=sum(astuple(found)[:3]) or 1)
+        report.did(Repair.RECOMPUTED, sentence, count=labels + exclusions + places or 1)
 
 
 def _reviewed_until(campaign: Campaign) -> datetime:

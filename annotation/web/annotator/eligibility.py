@@ -1,21 +1,22 @@
 """Whether a HIT is one for this member: what the crowd's own record cannot tell."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from annotation.access.roles import kept_from
 from annotation.crowd.accounts import campaigns_with_accounts
 from annotation.crowd.inhouse.models import HitType, Member
 from annotation.crowd.worker_notices import why_excluded
-from annotation.models import Campaign, Hit
+from annotation.models import Campaign, Hit, Pilot
 from annotation.pipeline.manual.qualification import exclusion_of
 from annotation.pipeline.publishing.pilot_conditions import (
     WITH_CONDITIONS,
     has_judged_other_condition,
 )
 from annotation.pipeline.publishing.takers import at_work_in, has_judged
+from core.prepared import NUMBER, Prepared
 
 NOT_OPEN = "This task is not open to you"
 UNKNOWN = "Its campaign no longer exists. Return this task and take another one."
@@ -27,30 +28,33 @@ NOT_CHOSEN = "Only the campaign's own annotators can take this task. Ask its own
 
 def closed_queues(member: Member) -> frozenset[int]:
     """Primary keys of those whose HITs are not for this member."""
-    ours = campaigns_with_accounts().filter(pilot_with_the_answer__isnull=False)
-    conditions = other_conditions(member, ours.select_related("pilot_with_the_answer"))
-    closed = Q(pk__in=kept_from(member.user).values("pk")) | Q(pk__in=conditions)
-    return _queues(Campaign.objects.filter(closed))
+    kept = frozenset(queue for (queue,) in _KEPT_FROM.rows(member.user_id))
+    pilots = Pilot.objects.filter(shown__in=campaigns_with_accounts())
+    conditions = other_conditions(member, list(pilots.values_list("shown_id", "hidden_id")))
+    if not conditions:
+        return kept
+    return kept | frozenset(_queues(Campaign.objects.filter(pk__in=conditions)))
 
 
 def queues_of_others(member: Member) -> frozenset[int]:
     """Of campaigns that have annotators of their own."""
-    return _queues(kept_from(member.user))
+    return frozenset(queue for (queue,) in _KEPT_FROM.rows(member.user_id))
 
 
-def _queues(campaigns: QuerySet[Campaign]) -> frozenset[int]:
+def _queues(campaigns: QuerySet[Campaign]) -> QuerySet[HitType, int]:
     ours = campaigns_with_accounts().filter(pk__in=campaigns.values("pk"))
-    types = ours.values("hit_type_id")
-    return frozenset(HitType.objects.filter(type_id__in=types).values_list("queue__pk", flat=True))
+    types = HitType.objects.filter(type_id__in=ours.values("hit_type_id"))
+    return types.values_list("queue__pk", flat=True)
 
 
-def other_conditions(member: Member, ours: Iterable[Campaign]) -> set[int]:
+_KEPT_FROM = Prepared(lambda user: _queues(kept_from(user)), NUMBER)
+
+
+def other_conditions(member: Member, conditions: Sequence[tuple[int, int]]) -> set[int]:
     """Campaigns that are the other condition of one in which the member has had work in hand.
 
-    `ours`: the published ones, each with its `pilot_with_the_answer`.
+    `conditions`: the two campaigns of each pilot.
     """
-    pilots = [getattr(one, "pilot_with_the_answer", None) for one in ours]
-    conditions = [(pilot.shown_id, pilot.hidden_id) for pilot in pilots if pilot]
     if not conditions:
         return set()
     campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(conditions))

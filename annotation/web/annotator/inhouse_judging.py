@@ -15,7 +15,8 @@ from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import SUBMITTED_OR_DECIDED, Assignment, Queue
-from annotation.models import Hit
+from annotation.models import Hit, HitItem
+from annotation.models.campaign import policy_of
 from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.controls.own_controls import hits_put_off
 from annotation.protocol.policy.policy import Policy
@@ -111,12 +112,17 @@ def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
     if row is None:
         raise Refused(404, NOT_YOURS)
     status, hit_key, queue_id = row
-    hit = hit_of(hit_key)
-    if hit is None:
+    items = HitItem.objects.filter(hit__key=hit_key).order_by("position")
+    rows = list(items.values_list("key", "hit__campaign__policy_data"))
+    if not rows:
         raise Refused(409, UNKNOWN)
-    keys = list(hit.items.order_by("position").values_list("key", flat=True))
-    sheet = _sheet(request.POST, keys, hit.campaign.policy)
-    if (fault := _lacking(sheet, keys)) and status not in SUBMITTED_OR_DECIDED:
+    keys = [key for key, _ in rows]
+    sheet = _sheet(request.POST, keys, policy_of(rows[0][1]))
+    if (
+        (fault := _lacking(sheet, keys))
+        and status not in SUBMITTED_OR_DECIDED
+        and (hit := hit_of(hit_key))
+    ):
         assignment = assignments.revive(request.member, assignment_id, now=now)
         return _incomplete(request, assignment, hit, fault)
     assignments.submit(request.member, assignment_id, sheet, now=now)

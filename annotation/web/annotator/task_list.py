@@ -99,7 +99,9 @@ def work(request: MemberRequest) -> HttpResponse:
     campaigns = list(ours.order_by("pk"))
     exclusions = _exclusions(member)
     others = kept_from(member.user).values_list("pk", flat=True)
-    closed = {*others, *other_conditions(member, campaigns)}
+    pilots = [getattr(one, "pilot_with_the_answer", None) for one in campaigns]
+    conditions = [(pilot.shown_id, pilot.hidden_id) for pilot in pilots if pilot]
+    closed = {*others, *other_conditions(member, conditions)}
     closed |= {one.campaign_id for one in exclusions}
     opened = [campaign for campaign in campaigns if campaign.pk not in closed]
     owners = _campaigns_by_queue(campaigns)
