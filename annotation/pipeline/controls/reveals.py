@@ -8,7 +8,7 @@ from annotation.crowd.accounts import KINDS, workers_of
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Assignment, Control, ItemReport, Judgment, OutboxMessage
 from annotation.protocol.screening.control import RejectionReason
-from core.prepared import TEXT, Prepared
+from core.files.prepared import TEXT, Prepared
 
 _WRONG = Q(item__control__kind=Control.Kind.POSITIVE, value=0) | Q(
     item__control__kind=Control.Kind.NEGATIVE, value=1

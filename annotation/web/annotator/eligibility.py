@@ -16,7 +16,7 @@ from annotation.pipeline.publishing.pilot_conditions import (
     has_judged_other_condition,
 )
 from annotation.pipeline.publishing.takers import at_work_in, has_judged
-from core.prepared import NUMBER, Prepared
+from core.files.prepared import NUMBER, Prepared
 
 NOT_OPEN = "This task is not open to you"
 UNKNOWN = "Its campaign no longer exists. Return this task and take another one."

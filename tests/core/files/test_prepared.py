@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 from django.test.utils import CaptureQueriesContext
 
-from core.prepared import NUMBER, TEXT, Prepared
+from core.files.prepared import NUMBER, TEXT, Prepared
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
