@@ -1,4 +1,4 @@
-"""`make bench SIZE=judging`: taking and submitting a HIT, beside bare views of the same SQL.
+"""`make bench SIZE=desk`: taking and submitting a HIT, beside bare views of the same SQL.
 
 PostgreSQL and gunicorn as in production: one site with the real pages, one with the views of
 `bare.py`, both on one database. Rounds of one and of the other take turns, so that whatever
@@ -20,6 +20,8 @@ from pathlib import Path
 from benchmarks import folders
 from benchmarks.campaign.size import Place
 from benchmarks.judging.clients import Clients, Job
+from benchmarks.judging.load import SMALL as SMALL_LOAD
+from benchmarks.judging.load import Load, measure_load
 from benchmarks.main_job import machine
 from demo.processes import StackError
 from demo.stack import LocalStack
@@ -57,15 +59,27 @@ def main(words: Sequence[str] | None = None) -> int:
     scale = SMALL if small else Scale()
     try:
         seconds = measure(scale)
+        day = measure_day(SMALL_LOAD if small else Load())
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     cells = [(at_once, verb) for verb in VERBS for at_once in scale.concurrencies]
     figures = [figures_of(seconds, *cell) for cell in cells]
     report(figures)
+    print(json.dumps(day))
     if not small:
-        keep(figures, scale)
+        keep(figures, scale, day)
     return 0
+
+
+def measure_day(load: Load) -> Mapping[str, object]:
+    """On a site of its own."""
+    folder = folders.fresh("judging-load")
+    place = Place(folder)
+    place.stack.environment |= SHARED
+    with place:
+        print(f"{load.members} at once for {load.seconds:.0f} s", flush=True)
+        return measure_load(place, folder, load)
 
 
 def measure(scale: Scale) -> Seconds:
@@ -150,13 +164,14 @@ def report(figures: Sequence[Figures]) -> None:
         )
 
 
-def keep(figures: Sequence[Figures], scale: Scale) -> None:
+def keep(figures: Sequence[Figures], scale: Scale, day: Mapping[str, object]) -> None:
     load = round(os.getloadavg()[1], 1)
     kept = {
         "machine": machine() | {"load": load},
         "requests": scale.requests * (scale.rounds - 1),
         "target": TARGET,
         "figures": figures,
+        "load": day,
     }
     folders.keep("judging", kept)
 

@@ -13,6 +13,7 @@ from demo.processes import StackError
 
 KEY = re.compile(r'data-item="([^"]+)"')
 CSRF = "t" * 32
+NOTHING_LEFT = "/work"
 BEHAVIOUR = '{"v":1,"active_ms":61000,"items":{},"order":[]}'
 
 
@@ -38,38 +39,43 @@ class Clients:
 
     def round(self, jobs: Sequence[Job]) -> tuple[list[float], list[float]]:
         """The seconds of each member's first HIT, then of each submission."""
-        taken = list(self._threads.map(self._take, jobs))
-        max_assignments = [place for _, place in taken]
-        sheets = list(self._threads.map(self._sheet, jobs, max_assignments))
-        submitted = list(self._threads.map(self._submit, jobs, max_assignments, sheets))
-        return [seconds for seconds, _ in taken], submitted
+        taken = list(self._threads.map(self.take, jobs))
+        places = [place for _, place in taken]
+        sheets = [sheet for _, sheet in self._threads.map(self.sheet, jobs, places)]
+        submitted = list(self._threads.map(self.submit, jobs, places, sheets))
+        if nowhere := [place for _, place in (*taken, *submitted) if place == NOTHING_LEFT]:
+            raise StackError(f"{len(nowhere)} members got no HIT")
+        return [seconds for seconds, _ in taken], [seconds for seconds, _ in submitted]
 
     def close(self) -> None:
         self._threads.shutdown()
 
-    def _take(self, job: Job) -> tuple[float, str]:
+    def take(self, job: Job) -> tuple[float, str]:
+        """The seconds, and where the HIT is: NOTHING_LEFT where there is none."""
         return self._post(job, "/work/next", self._known(job, 0))
 
-    def _submit(self, job: Job, place: str, sheet: Mapping[str, str]) -> float:
-        seconds, _ = self._post(job, place, {**sheet, **self._known(job, 1)})
-        return seconds
+    def submit(self, job: Job, place: str, sheet: Mapping[str, str]) -> tuple[float, str]:
+        """The seconds, and where the next HIT is."""
+        return self._post(job, place, {**sheet, **self._known(job, 1)})
 
     def _known(self, job: Job, turn: int) -> dict[str, str]:
         if not self._bare:
             return {}
         return {"member": str(job.member), "hit": str(job.hits[turn])}
 
-    def _sheet(self, job: Job, place: str) -> dict[str, str]:
-        """Not timed: the answers to the items that the page shows."""
+    def sheet(self, job: Job, place: str) -> tuple[float, dict[str, str]]:
+        """The seconds of the page, and answers to the items that it shows."""
+        began = time.perf_counter()
         keys = job.keys if self._bare else KEY.findall(self._ask(job, "GET", place)[1])
-        return {**{f"item-{key}": "1" for key in keys}, "behaviour": BEHAVIOUR}
+        seconds = time.perf_counter() - began
+        return seconds, {**{f"item-{key}": "1" for key in keys}, "behaviour": BEHAVIOUR}
 
     def _post(self, job: Job, path: str, form: Mapping[str, str]) -> tuple[float, str]:
         body = urlencode({"csrfmiddlewaretoken": CSRF, **form})
         began = time.perf_counter()
         location, _ = self._ask(job, "POST", path, body)
         seconds = time.perf_counter() - began
-        if not location.startswith("/work/"):
+        if not location.startswith(NOTHING_LEFT):
             raise StackError(f"{path} of member {job.member} led to {location!r}")
         return seconds, location
 
