@@ -1,4 +1,4 @@
-"""Long tables without the indexes and foreign keys that nothing asks for."""
+"""Long tables have the indexes and foreign keys that something asks for, and no others."""
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -104,6 +104,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='hititem',
             constraint=models.UniqueConstraint(fields=('key',), name='one_item_per_key'),
+        ),
+        migrations.AddIndex(
+            model_name='hit',
+            index=models.Index(condition=models.Q(('crowd_id', None), ('repack', False)), fields=['campaign', 'number'], name='hits_to_publish'),
         ),
         migrations.AddConstraint(
             model_name='outboxmessage',

@@ -45,6 +45,12 @@ class Hit(models.Model):
         indexes = [
             # the milestones ask for the last of the first round, lists walk through one round
             models.Index(fields=["campaign", "repack", "number"], name="hits_by_round"),
+            # each pass asks whether any is left to publish
+            models.Index(
+                fields=["campaign", "number"],
+                condition=Q(crowd_id=None, repack=False),
+                name="hits_to_publish",
+            ),
         ]
 
     def __str__(self) -> str:

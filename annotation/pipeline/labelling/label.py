@@ -54,7 +54,7 @@ def write_labels_of(campaign: Campaign, triplets: Collection[int]) -> int:
 
 def write_labels_in(campaign: Campaign, hits: Sequence[int]) -> int:
     """The same for the triplets of these HITs."""
-    if len(hits) * MANY > campaign.hits.count():
+    if hits and len(hits) * MANY > campaign.hits.count():
         return write_labels(campaign)
     return sum(write_labels_of(campaign, triplets_of(some)) for some in in_parts(hits))
 

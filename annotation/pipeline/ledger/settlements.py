@@ -70,7 +70,7 @@ def _cover(account: Account, pk: int) -> bool:
 def _by_destination(
     campaign: Campaign, assignments: Sequence[int]
 ) -> Iterator[tuple[Booked, list[int]]]:
-    """As `_destination` has it of each: where the money of these goes."""
+    """Where the money of these goes."""
     these = Assignment.objects.filter(pk__in=assignments)
     rejected = set(these.filter(status=Assignment.Status.REJECTED).values_list("pk", flat=True))
     counting = set(_counting(campaign, these).values_list("pk", flat=True)) - rejected
