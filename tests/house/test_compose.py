@@ -14,6 +14,7 @@ from demo.processes import ROOT, procfile
 from demo.services import POSTGRES
 
 PATH = ROOT / "docker-compose.yml"
+GPU = ROOT / "docker-compose.gpu.yml"
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(PATH.read_text())["services"]
 OURS = ("migrate", "web", "worker", "jobs", "encoder", "beat")
 SERVING = ("web", "worker", "jobs", "encoder", "beat")
@@ -28,6 +29,7 @@ def is_valid(path: object) -> bool:
 
 def test_it_is_a_compose_file(tmp_path: Any) -> None:
     assert is_valid(PATH)
+    assert is_valid(GPU)
     wrong = tmp_path / "docker-compose.yml"
     wrong.write_text(PATH.read_text().replace("healthcheck:", "health_check:"))
     assert not is_valid(wrong)
@@ -83,6 +85,18 @@ def test_only_the_site_is_reached_from_outside_and_only_from_this_machine() -> N
 def test_its_postgresql_is_set_as_the_one_of_the_tests() -> None:
     name, value = SERVICES["postgres"]["command"].split()[-1].split("=")
     assert POSTGRES[name] == value
+
+
+def test_a_gpu_is_given_to_processes_that_are_there_with_the_lock_for_it() -> None:
+    services = yaml.safe_load(GPU.read_text())["services"]
+    assert services.keys() <= SERVICES.keys()
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    for service in services.values():
+        extra = service["build"]["args"]["EXTRA"]
+        assert (ROOT / "requirements" / f"{extra}.txt").exists()
+        assert service["deploy"]["resources"]["reservations"]["devices"][0]["count"] == 1
+    assert "ARG EXTRA=cpu" in dockerfile
+    assert "requirements/${EXTRA}.txt" in dockerfile
 
 
 def test_what_only_the_largest_databases_need_starts_when_asked_for() -> None:
