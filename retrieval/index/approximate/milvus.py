@@ -1,11 +1,12 @@
 """Vectors in Milvus: an HNSW index over a collection of the rows, in float32.
 
-A collection never changes once it is whole. Milvus has no transactions, and rows that are added to
-an index that is searched are indexed later: so a version with other shards has one of its own. The
-graph is built last, and Milvus searches no collection without one: a killed build leaves nothing
-that is taken for an index, and the next begins anew.
+A table is the collection whose name begins with the table's and that is whole; it never changes
+then. Milvus has no transactions, and indexes what is added to a graph in its own time: so a version
+with other shards has another table. The graph is built last, and a collection without one is not
+searched: a killed build leaves nothing that is taken for an index, and the next begins anew.
 """
 
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -19,6 +20,7 @@ from pymilvus.exceptions import MilvusException
 from core.errors import UserError
 from retrieval.index.approximate.engine_index import EngineIndex
 from retrieval.index.approximate.milvus_server import SOON, asked, connect, server_address
+from retrieval.index.port import Neighbours
 from retrieval.index.tuning import sample
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
@@ -40,13 +42,14 @@ class MilvusIndex(EngineIndex):
     def __init__(self, store: VectorStore, parameters: Mapping[str, object]) -> None:
         super().__init__(store, parameters)
         self._client = connect()
+        self._collection = ""
         self._filters = [""]
 
     @classmethod
     def drop(cls, tables: set[str]) -> None:
         client = connect()
         with asked():
-            for table in sorted(tables):
+            for table in tables:
                 _drop(client, table)
 
     def _fill(self) -> None:
@@ -54,11 +57,13 @@ class MilvusIndex(EngineIndex):
             if self._is_whole():
                 return
             _drop(self._client, self._table)
+            # milvus-lite takes no name again that a killed process had begun with.
+            self._collection = f"{self._table}_{secrets.token_hex(4)}"
             self._create()
             self._insert()
-            self._client.flush(self._table)
+            self._client.flush(self._collection)
             self._index()
-            self._client.load_collection(self._table)
+            self._client.load_collection(self._collection)
         self._require_rows()
 
     def _require_rows(self) -> None:
@@ -79,19 +84,18 @@ class MilvusIndex(EngineIndex):
     ) -> None:
         """Of the nearest that each filter lets through, the nearest."""
         for allowed in self._filters:
-            found, near = self._found(queries, width, allowed)
-            found, near = np.hstack([positions, found]), np.hstack([scores, near])
-            best = np.argsort(-near, axis=1, kind="stable")[:, :width]
-            positions[:] = np.take_along_axis(found, best, axis=1)
-            scores[:] = np.take_along_axis(near, best, axis=1)
+            near = self._near(queries, width, allowed)
+            rows = np.hstack([positions, near.positions])
+            values = np.hstack([scores, near.scores])
+            best = np.argsort(-values, axis=1, kind="stable")[:, :width]
+            positions[:] = np.take_along_axis(rows, best, axis=1)
+            scores[:] = np.take_along_axis(values, best, axis=1)
 
-    def _found(
-        self, queries: Vectors, width: int, allowed: str
-    ) -> tuple[Positions, NDArray[np.float32]]:
+    def _near(self, queries: Vectors, width: int, allowed: str) -> Neighbours:
         limit = min(width, MOST_RESULTS)
         with asked():
             results = self._client.search(
-                self._table,
+                self._collection,
                 data=list(queries),
                 anns_field="vector",
                 filter=allowed,
@@ -105,20 +109,28 @@ class MilvusIndex(EngineIndex):
         for number, hits in enumerate(results):
             positions[number, : len(hits)] = [hit["position"] for hit in hits]
             scores[number, : len(hits)] = [hit["distance"] for hit in hits]
-        return positions, scores
+        return Neighbours(positions, scores)
 
     def _is_whole(self) -> bool:
-        """There, with its graph and all rows; of some, the vectors are compared."""
-        client, name, store = self._client, self._table, self._store
-        if not client.has_collection(name, **SOON) or not client.list_indexes(name, **SOON):
+        """One is there, which is searched from now on."""
+        for name in _begun(self._client, self._table):
+            self._collection = name
+            if self._has_graph_and_rows():
+                return True
+        return False
+
+    def _has_graph_and_rows(self) -> bool:
+        """All of them by their number; of some, the vectors are compared."""
+        store = self._store
+        if not self._client.list_indexes(self._collection, **SOON):
             return False
-        client.load_collection(name)
+        self._client.load_collection(self._collection)
         [counted] = self._asked_for("", "count(*)")
         if counted["count(*)"] != len(store):
             return False
         some = sample(store, COMPARED)
-        found = self._asked_for(f"position in {some.tolist()}", "vector") if len(some) else []
-        held = {row["position"]: row["vector"] for row in found}
+        answer = self._asked_for(f"position in {some.tolist()}", "vector") if len(some) else []
+        held = {row["position"]: row["vector"] for row in answer}
         rows = dict(zip(some.tolist(), store.rows(some), strict=True))
         return held.keys() == rows.keys() and all(
             np.array_equal(np.float32(held[at]), rows[at]) for at in rows
@@ -127,7 +139,7 @@ class MilvusIndex(EngineIndex):
     def _asked_for(self, allowed: str, field: str) -> list[dict[str, Any]]:
         """Of the rows as they are now, whatever was written last."""
         rows: list[dict[str, Any]] = self._client.query(
-            self._table,
+            self._collection,
             filter=allowed,
             output_fields=[field],
             consistency_level="Strong",
@@ -139,7 +151,7 @@ class MilvusIndex(EngineIndex):
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
         schema.add_field("position", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self._store.identity.dimension)
-        self._client.create_collection(self._table, schema=schema)
+        self._client.create_collection(self._collection, schema=schema)
 
     def _insert(self) -> None:
         step = max(1, INSERT_BYTES // (4 * self._store.identity.dimension))
@@ -148,7 +160,7 @@ class MilvusIndex(EngineIndex):
                 vectors = rows[first : first + step].astype(np.float32)
                 numbered = enumerate(vectors, start + first)
                 self._client.insert(
-                    self._table,
+                    self._collection,
                     [{"position": position, "vector": vector} for position, vector in numbered],
                 )
 
@@ -163,14 +175,14 @@ class MilvusIndex(EngineIndex):
         nested = {"params": options}
         graph.add_index("vector", index_type="HNSW", metric_type="IP", params=nested)
         # Its own way to wait for the end asks for what milvus-lite does not know.
-        self._client.create_index(self._table, graph, sync=False)
+        self._client.create_index(self._collection, graph, sync=False)
         while self._graph_is_pending():
             time.sleep(POLL_SECONDS)
 
     def _graph_is_pending(self) -> bool:
-        graph = self._client.describe_index(self._table, "vector", **SOON)
+        graph = self._client.describe_index(self._collection, "vector", **SOON)
         if graph["state"] == "Failed":
-            raise MilvusException(message=f"no graph was built: {graph['index_fail_reason']}")
+            raise MilvusException(message=f"no graph was built: {graph}")
         return bool(graph["state"] != "Finished")
 
 
@@ -187,6 +199,11 @@ def filters(left_out: Mask) -> Iterator[str]:
             yield f"position >= {first} and position < {end} and position not in {named}"
 
 
+def _begun(client: MilvusClient, table: str) -> list[str]:
+    """Collections of the table: whole, or of builds that were killed."""
+    return [name for name in client.list_collections(**SOON) if name.startswith(table)]
+
+
 def _drop(client: MilvusClient, table: str) -> None:
-    if client.has_collection(table, **SOON):
-        client.drop_collection(table)
+    for name in _begun(client, table):
+        client.drop_collection(name)

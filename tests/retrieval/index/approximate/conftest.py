@@ -77,11 +77,13 @@ def milvus(milvus_file: str, settings: Any) -> Iterator[Engine]:
 
     def counted() -> dict[str, int]:
         return {
-            name: int(client.get_collection_stats(name)["row_count"])
+            name.rpartition("_")[0]: int(client.get_collection_stats(name)["row_count"])
             for name in client.list_collections()
         }
 
-    yield Engine(engine_class("milvus"), counted, client.drop_collection)
+    yield Engine(
+        engine_class("milvus"), counted, lambda table: engine_class("milvus").drop({table})
+    )
     for name in client.list_collections():
         client.drop_collection(name)
 

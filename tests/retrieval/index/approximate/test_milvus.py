@@ -29,6 +29,7 @@ from tests.retrieval.index.approximate.engines import (
 pytest.importorskip("pymilvus")
 pytest.importorskip("milvus_lite")
 
+from milvus_lite.adapter.grpc.server import start_server_in_thread
 from pymilvus import MilvusClient
 
 from retrieval.index.approximate import milvus as adapter
@@ -59,14 +60,15 @@ def test_the_held_out_questions_of_the_papers_size_are_one_expression(
     excluded[np.random.default_rng(3).permutation(16_000)[:15_211]] = True
     [expression] = filters(excluded)
     assert expression.count(",") == 15_210
+    index._collection = "held_out_1"
     index._create()
     some = np.flatnonzero(~excluded)[:40].tolist() + np.flatnonzero(excluded)[:40].tolist()
     rows = store.rows(np.array(some))
     held = [{"position": at, "vector": row} for at, row in zip(some, rows, strict=True)]
     client = connect()
-    client.insert("held_out", held)
+    client.insert(index._collection, held)
     index._index()
-    client.load_collection("held_out")
+    client.load_collection(index._collection)
     found = index.search(unit_vectors(3, 7), 80, excluded).positions
     assert [sorted(row[row >= 0].tolist()) for row in found] == [some[:40]] * 3
 
@@ -139,7 +141,7 @@ def test_a_collection_that_is_not_the_one_recorded_is_refused_by_name_and_loaded
     index = MilvusIndex.build(store, {})
     MilvusIndex.load(tmp_path, store, index.parameters)
     table = index.parameters["table"]
-    damage(connect(), table)
+    damage(connect(), index._collection)
     with pytest.raises(UserError, match=f"The collection {table} of .* does not hold the 100 vect"):
         MilvusIndex.load(tmp_path, store, index.parameters)
     again = MilvusIndex.build(store, {})
@@ -169,6 +171,30 @@ def test_whatever_a_model_is_called_the_collection_has_a_name_of_its_own(
     assert set(milvus.tables()) == tables
     assert len(tables) == 3
     assert all(table.removeprefix("quorum_").isalnum() for table in tables)
+
+
+# a server
+
+
+def test_a_server_is_used_by_the_same_calls_and_told_at_once_when_it_has_gone(
+    make_store: MakeStore, settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, engine, port = start_server_in_thread(str(tmp_path / "engine"))
+    settings.MILVUS = f"http://ada:geh%25eim@127.0.0.1:{port}/default"
+    store = make_store(300)
+    index = MilvusIndex.build(store, {"ef_search": 400})
+    excluded = none_of(store)
+    excluded[::3] = True
+    same_ranking(index, store, excluded)
+    server.stop(0).wait()
+    engine.close()
+    began = time.monotonic()
+    with pytest.raises(UserError, match=rf"http://127.0.0.1:{port}/default could not do") as end:
+        index.search(unit_vectors(1, 1), 5, excluded)
+    with pytest.raises(UserError, match="cannot be reached") as away:
+        MilvusIndex.load(tmp_path, store, index.parameters)
+    assert time.monotonic() - began < 10
+    assert "eim" not in str(end.value) + str(away.value) + caplog.text
 
 
 # what is missing
