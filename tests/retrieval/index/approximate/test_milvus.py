@@ -189,12 +189,14 @@ def test_a_server_is_used_by_the_same_calls_and_told_at_once_when_it_has_gone(
     server.stop(0).wait()
     engine.close()
     began = time.monotonic()
-    with pytest.raises(UserError, match=rf"http://127.0.0.1:{port}/default could not do") as end:
-        index.search(unit_vectors(1, 1), 5, excluded)
-    with pytest.raises(UserError, match="cannot be reached") as away:
-        MilvusIndex.load(tmp_path, store, index.parameters)
+    for use in (
+        lambda: index.search(unit_vectors(1, 1), 5, excluded),
+        lambda: MilvusIndex.load(tmp_path, store, index.parameters),
+    ):
+        with pytest.raises(UserError, match=f"Milvus at http://127.0.0.1:{port}/default ") as end:
+            use()
+        assert "eim" not in str(end.value) + caplog.text
     assert time.monotonic() - began < 10
-    assert "eim" not in str(end.value) + str(away.value) + caplog.text
 
 
 # what is missing
