@@ -22,6 +22,11 @@ VARIABLES = {
     "QUORUM_VECTOR_DATABASE_URL": Variable(
         "PostgreSQL with pgvector, for indexes of that kind.", default="`QUORUM_DATABASE_URL`"
     ),
+    "QUORUM_MILVUS": Variable(
+        "Milvus, for indexes of that kind: `http://user:password@host:19530/database`, or a file "
+        "that ends in `.db` for milvus-lite.",
+        default="empty",
+    ),
     "QUORUM_BROKER_URL": Variable(
         "`redis://host:6379/0`", value="filesystem://", default="folders on this machine"
     ),

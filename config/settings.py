@@ -140,6 +140,19 @@ def _postgresql(name: str, url: str) -> SplitResult:
     return parts
 
 
+def _milvus(address: str) -> str:
+    """A server's address, or a file of milvus-lite with its whole path."""
+    if address.endswith(".db") and "://" not in address:
+        return str(Path(address).resolve())
+    example = "http://user:password@host:19530"
+    parts = _address("QUORUM_MILVUS", address, example)
+    if address and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise ImproperlyConfigured(
+            f"QUORUM_MILVUS must look like {example}, or be a file that ends in .db."
+        )
+    return address
+
+
 def database_at(url: str) -> dict[str, object]:
     """postgresql://user:password@host:port/name, or SQLite in the data folder when empty."""
     if not url:
@@ -293,6 +306,8 @@ DATABASES = {"default": database_at(text("QUORUM_DATABASE_URL"))}
 VECTOR_DATABASE_URL = text("QUORUM_VECTOR_DATABASE_URL") or text("QUORUM_DATABASE_URL")
 if VECTOR_DATABASE_URL:
     _postgresql("QUORUM_VECTOR_DATABASE_URL", VECTOR_DATABASE_URL)
+# Where an index of the kind milvus keeps its vectors; empty: nowhere.
+MILVUS = _milvus(text("QUORUM_MILVUS"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

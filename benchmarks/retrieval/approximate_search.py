@@ -16,20 +16,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import cast
 
 import faiss
 import numpy as np
 import torch
+from django.conf import settings
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
 from benchmarks import folders
 from benchmarks.quality.search import encoded, loaded
 from benchmarks.quality.tasks import MINILM, answers, missing
 from benchmarks.retrieval.vectors import store_of
+from retrieval.index.approximate.engine_index import EngineIndex
 from retrieval.index.approximate.faiss_index import FaissIndex
-from retrieval.index.approximate.hnsw import HnswIndex
-from retrieval.index.approximate.ivf import IvfIndex
 from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.lazy import index_class
 from retrieval.index.port import VectorIndex
 from retrieval.index.recall import measure
 from retrieval.index.rescore import nearest
@@ -42,13 +44,14 @@ BLOCK = 25
 OURS = "ours, settled"
 
 Search = Callable[[Vectors], object]
-# What an index is built with, and the efforts that it is asked with beside the tuned one.
-Point = tuple[type[FaissIndex], dict[str, object], tuple[int, ...]]
+# Kind, what an index is built with, and the efforts that it is asked with beside the tuned one.
+Point = tuple[str, dict[str, object], tuple[int, ...]]
 POINTS: Sequence[Point] = (
-    (HnswIndex, {}, (70, 85, 100, 150, 250)),
-    (HnswIndex, {"ef_construction": 100}, (70, 150, 250)),
-    (HnswIndex, {"links": 16}, (70, 150, 250)),
-    (IvfIndex, {}, (32, 64, 128, 256, 512)),
+    ("hnsw", {}, (70, 85, 100, 150, 250)),
+    ("hnsw", {"ef_construction": 100}, (70, 150, 250)),
+    ("hnsw", {"links": 16}, (70, 150, 250)),
+    ("ivf", {}, (32, 64, 128, 256, 512)),
+    ("milvus", {}, (70, 150, 250)),  # milvus-lite, in a file
 )
 
 
@@ -61,8 +64,9 @@ class Scale:
 
 
 FEW_POINTS: Sequence[Point] = (
-    (HnswIndex, {"ef_construction": 50}, (70,)),
-    (IvfIndex, {}, (4,)),
+    ("hnsw", {"ef_construction": 50}, (70,)),
+    ("ivf", {}, (4,)),
+    ("milvus", {}, (150,)),
 )
 SMALL = Scale(pairs=2_000, turns=1, points=FEW_POINTS)
 
@@ -119,8 +123,8 @@ def measured(corpus: Corpus, scale: Scale) -> dict[str, object]:
     corpus.excluded.flags.writeable = False
     rivals = exact_searches(corpus)
     points = []
-    for kind, parameters, efforts in scale.points:
-        points += of_index(corpus, scale.turns, kind, parameters, efforts, rivals)
+    for name, parameters, efforts in scale.points:
+        points += of_index(corpus, scale.turns, name, parameters, efforts, rivals)
     return {
         "k": K,
         "rows": len(corpus.store),
@@ -154,30 +158,32 @@ def settled(index: VectorIndex, corpus: Corpus) -> Search:
 def of_index(
     corpus: Corpus,
     turns: int,
-    kind: type[FaissIndex],
+    name: str,
     parameters: Mapping[str, object],
     efforts: tuple[int, ...],
     rivals: Mapping[str, Search],
 ) -> list[dict[str, object]]:
-    began = time.perf_counter()
-    built = kind.build(corpus.store, parameters)
-    seconds = time.perf_counter() - began
-    tuned = int(str(built.parameters[kind.tuned]))
-    with tempfile.TemporaryDirectory() as folder:
+    kind = cast(type[FaissIndex] | type[EngineIndex], index_class(name))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        settings.MILVUS = f"{folder}/milvus.db"
+        began = time.perf_counter()
+        built = kind.build(corpus.store, parameters)
+        seconds = time.perf_counter() - began
+        tuned = int(str(built.parameters[kind.tuned]))
         built.save(Path(folder))
-        size = (Path(folder) / f"{kind.kind}.faiss").stat().st_size
+        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
         points = []
         for effort in dict.fromkeys((tuned, *efforts)):
             with_effort = {**built.parameters, kind.tuned: effort}
             index = kind.load(Path(folder), corpus.store, with_effort)
             points.append(of_effort(corpus, turns, index, rivals) | {"tuned": effort == tuned})
     per_row = round(size / len(corpus.store), 1)
-    facts = {"kind": kind.kind, "build_seconds": round(seconds, 1), "bytes_per_row": per_row}
+    facts = {"kind": name, "build_seconds": round(seconds, 1), "bytes_per_row": per_row}
     return [facts | point for point in points]
 
 
 def of_effort(
-    corpus: Corpus, turns: int, index: FaissIndex, rivals: Mapping[str, Search]
+    corpus: Corpus, turns: int, index: VectorIndex, rivals: Mapping[str, Search]
 ) -> dict[str, object]:
     own = np.full(len(corpus.queries), -1)
     recall = measure(index, corpus.store, corpus.queries, own, corpus.excluded, K)

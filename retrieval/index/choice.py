@@ -144,12 +144,11 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
     if not case.fits(kind, dtype):
         raise UserError(
             f"{size}, which does not fit with a margin: use a machine with more memory, "
-            "another kind of index (ivf is the smallest here, pgvector is stored in the "
-            "database), or "
-            "--store float16."
+            "another kind of index (ivf is the smallest here, pgvector and milvus are stored in an "
+            "engine of their own), or --store float16."
         )
     parameters: dict[str, object] = {}
-    if kind in ("hnsw", "ivf", "pgvector"):
+    if kind in ("hnsw", "ivf", "pgvector", "milvus"):
         parameters["recall"] = case.recall
     elif kind == "gpu":
         parameters["device"] = case.device

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.index.port import VectorIndex
 from retrieval.models import IndexKind, IndexVersion
@@ -9,6 +10,7 @@ from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:
+    from retrieval.index.approximate.engine_index import EngineIndex
     from retrieval.index.lexical.bm25_index import LexicalIndex
     from retrieval.index.recall import Recall
 
@@ -32,10 +34,24 @@ def index_class(kind: str) -> type[VectorIndex]:
             from retrieval.index.approximate.ivf import IvfIndex  # noqa: PLC0415
 
             return IvfIndex
-        case IndexKind.PGVECTOR:
-            from retrieval.index.approximate.pgvector import PgVectorIndex  # noqa: PLC0415
+        case IndexKind.PGVECTOR | IndexKind.MILVUS:
+            return engine_class(kind)
 
-            return PgVectorIndex
+
+def engine_class(kind: str) -> "type[EngineIndex]":
+    """The adapter of one of ENGINES."""
+    if kind == IndexKind.PGVECTOR:
+        from retrieval.index.approximate.pgvector import PgVectorIndex  # noqa: PLC0415
+
+        return PgVectorIndex
+    try:
+        from retrieval.index.approximate.milvus import MilvusIndex  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"An index of the kind milvus needs the package {error.name}, which is not installed: "
+            "install the extra milvus (requirements/milvus.txt), or choose another kind."
+        ) from error
+    return MilvusIndex
 
 
 def measure_recall(

@@ -1,4 +1,4 @@
-"""The port of a vector index: one contract, several adapters (exact, gpu, hnsw, ivf, pgvector).
+"""The port of a vector index: one contract, and an adapter for each of IndexKind.
 
 An index finds rows of a VectorStore by inner product. It may round and approximate: what it finds
 is scored again from the store in `retrieval.index.rescore`, where the rules of a ranking are.

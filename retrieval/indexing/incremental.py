@@ -14,7 +14,8 @@ from retrieval.index.open_index import open_index
 from retrieval.index.port import VectorIndex
 from retrieval.index.versions import folder_of, index_root
 from retrieval.indexing.coverage import Coverage, cover
-from retrieval.models import IndexKind, IndexVersion
+from retrieval.models import IndexVersion
+from retrieval.models.index import ENGINES
 from retrieval.vectors.folder import REMOVED, shards_of, verify
 from retrieval.vectors.shards import Shard, names
 from retrieval.vectors.store import VectorStore
@@ -93,7 +94,7 @@ def extended(before: IndexVersion, store: VectorStore, removed: Mask) -> VectorI
 def is_whole(index: IndexVersion) -> bool:
     try:
         verify(index_root(), index.path, index.manifest)
-        if index.kind == IndexKind.PGVECTOR:  # not all of it is files
+        if index.kind in ENGINES:  # not all of it is files
             open_index(index)
     except UserError:
         return False

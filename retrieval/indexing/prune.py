@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval.index.approximate.pgvector_tables import drop_tables
+from retrieval.index.lazy import engine_class
 from retrieval.index.lexical.bm25_index import lexical_folder
 from retrieval.index.versions import current_indexes, folder_of, index_root
 from retrieval.indexing.inventory import made_here, stores
-from retrieval.models import EncodingJob, IndexKind, IndexVersion
+from retrieval.models import EncodingJob, IndexVersion
+from retrieval.models.index import ENGINES
 from retrieval.vectors.folder import one_build, shards_of
 from retrieval.vectors.unfinished_files import clear_unfinished
 
@@ -94,8 +95,9 @@ def _unneeded_files(kept: list[IndexVersion]) -> Iterator[Path]:
 
 def _execute(plan: Pruning) -> None:
     """Killed anywhere, it leaves nothing that the next one would not find."""
-    if tables := _tables(plan.versions) - _tables(plan.kept):
-        drop_tables(tables)
+    for kind in ENGINES:
+        if tables := _tables(plan.versions, kind) - _tables(plan.kept, kind):
+            engine_class(kind).drop(tables)
     for version in plan.versions:
         version.delete()
     for folder in plan.folders:
@@ -108,7 +110,7 @@ def _execute(plan: Pruning) -> None:
             shutil.rmtree(store.folder)
 
 
-def _tables(versions: Sequence[IndexVersion]) -> set[str]:
-    """Of vectors in PostgreSQL; versions share them."""
-    parameters = (one.manifest["parameters"] for one in versions if one.kind == IndexKind.PGVECTOR)
+def _tables(versions: Sequence[IndexVersion], kind: str) -> set[str]:
+    """Of vectors in an engine; versions share them."""
+    parameters = (one.manifest["parameters"] for one in versions if one.kind == kind)
     return {named["table"] for named in parameters}

@@ -22,6 +22,11 @@ class IndexKind(models.TextChoices):
     HNSW = "hnsw", "a graph (FAISS HNSW), scored again exactly"
     IVF = "ivf", "inverted lists (FAISS IVF), scored again exactly"
     PGVECTOR = "pgvector", "in PostgreSQL (pgvector), scored again exactly"
+    MILVUS = "milvus", "in Milvus, scored again exactly"
+
+
+# Their rows lie in an engine of its own: whether all are there, the version's files do not say.
+ENGINES = (IndexKind.PGVECTOR, IndexKind.MILVUS)
 
 
 def index_kinds() -> list[tuple[str, str]]:

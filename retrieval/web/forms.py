@@ -156,8 +156,8 @@ class BuildForm(forms.Form):
         initial=AUTO,
         help_text="Automatic is exact as long as a question takes less than half a second (up to "
         "6 million pairs with 384 numbers each), then a graph, and above 10 million pairs inverted "
-        "lists. pgvector keeps the index in PostgreSQL. All but the exact kinds may miss a few "
-        "pairs.",
+        "lists. PostgreSQL keeps that of pgvector, and Milvus that of milvus. All but the exact "
+        "kinds may miss a few pairs.",
     )
     recall = forms.FloatField(
         label="Recall",

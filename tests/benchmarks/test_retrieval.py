@@ -22,8 +22,6 @@ from benchmarks.retrieval import (
     pgvector_search,
 )
 from demo.processes import ROOT
-from retrieval.index.approximate.hnsw import HnswIndex
-from retrieval.index.approximate.ivf import IvfIndex
 
 
 def test_encoding(tiny_encoder: str) -> None:
@@ -41,15 +39,17 @@ def test_exact_search(tiny_encoder: str) -> None:
     assert all(batch["same_scores_as_rivals"] for one in found["sets"] for batch in one["batches"])
 
 
-def test_approximate_search(tiny_encoder: str) -> None:
-    points: Sequence[approximate_search.Point] = (
-        (HnswIndex, {"ef_construction": 40}, (70,)),
-        (IvfIndex, {}, (4,)),
-    )
+@pytest.mark.parametrize("kinds", [("hnsw", "ivf"), ("milvus",)], ids="-".join)
+def test_approximate_search(tiny_encoder: str, kinds: tuple[str, ...], settings: Any) -> None:
+    if "milvus" in kinds:
+        pytest.importorskip("milvus_lite")
+    points: Sequence[approximate_search.Point] = [
+        (kind, {"ef_construction": 40} if kind != "ivf" else {}, (70,)) for kind in kinds
+    ]
     found: Any = approximate_search.of_pairs(
         approximate_search.Scale(300, turns=1, points=points, model=tiny_encoder)
     )
-    assert {point["kind"] for point in found["points"]} == {"hnsw", "ivf"}
+    assert {point["kind"] for point in found["points"]} == set(kinds)
     assert all(point["recall"]["value"] > 0.5 for point in found["points"])
 
 

@@ -35,6 +35,13 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_VECTOR_DATABASE_URL", "mysql://ada:secret@db/quorum", "must look like postgresql"),
         ("QUORUM_DATABASE_URL", "mysql://ada:secret@db/quorum", "must look like postgresql://"),
         ("QUORUM_DATABASE_URL", "postgresql://ada:secret@[db/quorum", "must look like postgresql:"),
+        (
+            "QUORUM_MILVUS",
+            "ada:secret@host:19530",
+            "must look like http://user:password@host:19530",
+        ),
+        ("QUORUM_MILVUS", "http://ada:secret@/x.db", "or be a file that ends in .db"),
+        ("QUORUM_MILVUS", "http://ada:secret@host:port", "must look like http://user:password@"),
         ("QUORUM_PUBLIC_URL", "https://[bad", "must look like https://"),
         ("QUORUM_BIND", "127.0.0.1:http", "must look like 127.0.0.1:8000"),
         ("QUORUM_BIND", "unix:/run/quorum.sock", "is a socket, which no browser opens"),

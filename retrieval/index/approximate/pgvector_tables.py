@@ -14,7 +14,8 @@ from psycopg2.extensions import cursor as Cursor
 from psycopg2.sql import SQL, Identifier, Literal
 
 from core.errors import UserError
-from retrieval.index.approximate.pgvector_server import SCHEMA, connect, server_address, transaction
+from retrieval.index.approximate.engine_index import Shards, shards_of
+from retrieval.index.approximate.pgvector_server import SCHEMA, server_address, transaction
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Stored
 
@@ -23,8 +24,6 @@ MOST_DIMENSIONS = 4000  # of a halfvec in an HNSW index
 # Of COPY's binary format: signature, flags and length of an extension; and the end.
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_END = b"\xff\xff"
-
-Shards = list[tuple[str, int]]  # names, which are made of the content, and numbers of rows
 
 
 def fill(connection: Connection, table: str, store: VectorStore, options: str) -> None:
@@ -40,7 +39,7 @@ def fill(connection: Connection, table: str, store: VectorStore, options: str) -
     with _alone_with(connection, table):
         with transaction(connection) as cursor:
             if not _is_sound(cursor, table, shards_of(store)):
-                _drop(cursor, table)
+                drop(cursor, table)
             _create(cursor, table, dimension)
             held = len(shards_in(cursor, table))
         _load(connection, table, store, held)
@@ -66,10 +65,6 @@ def shards_in(cursor: Cursor, table: str) -> Shards:
     return shards
 
 
-def shards_of(store: VectorStore) -> Shards:
-    return [(shard.name, shard.pairs) for shard in store.shards]
-
-
 def begins_alike(one: Shards, other: Shards) -> bool:
     """One of them is the beginning of the other."""
     return all(a == b for a, b in zip(one, other, strict=False))
@@ -92,15 +87,6 @@ def require_rows(connection: Connection, table: str, store: VectorStore) -> None
             f"{len(store):,} vectors of this index, or not their graph: run `quorum index build` "
             "to load them again, or let QUORUM_VECTOR_DATABASE_URL name the database that has them."
         )
-
-
-def drop_tables(tables: set[str]) -> None:
-    """Those that no kept version names: others may be of another project in the same database."""
-    connection = connect()
-    with transaction(connection) as cursor:
-        for table in sorted(tables):
-            _drop(cursor, table)
-    connection.close()
 
 
 def named(table: str) -> Identifier:
@@ -187,7 +173,7 @@ def copied(start: int, rows: Stored) -> bytes:
     return records.tobytes()
 
 
-def _drop(cursor: Cursor, table: str) -> None:
+def drop(cursor: Cursor, table: str) -> None:
     cursor.execute(SQL("DROP TABLE IF EXISTS {}").format(named(table)))
     if _exists(cursor, "shards"):
         cursor.execute(SQL("DELETE FROM {} WHERE of_table = %s").format(named("shards")), [table])

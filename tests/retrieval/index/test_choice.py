@@ -73,7 +73,7 @@ def test_a_recall_of_one_is_promised_by_exact_search_alone() -> None:
         chosen(20_000_000, 16, recall=1.0)
 
 
-@pytest.mark.parametrize("kind", ["exact", "hnsw", "ivf", "pgvector"])
+@pytest.mark.parametrize("kind", ["exact", "hnsw", "ivf", "pgvector", "milvus"])
 def test_what_is_asked_for_is_taken(kind: str) -> None:
     assert chosen(10_000, 4, wanted=kind) == (kind, "float32")
     assert chosen(10_000, 4, wanted=kind, dtype="float16") == (kind, "float16")

@@ -141,6 +141,8 @@ def main(kind: str, kills: int) -> None:
 
     def asked(number: int, work: Callable[[], object]) -> Any:
         settings.INDEX_DIR = Path(settings.DATA_DIR) / f"index-{number}"
+        settings.INDEX_DIR.mkdir(exist_ok=True)
+        settings.MILVUS = str(settings.INDEX_DIR / "milvus.db")  # its files are points too
         answer.unlink(missing_ok=True)
         status = forked(work, answer)
         return json.loads(answer.read_text()) if status == 0 else status
