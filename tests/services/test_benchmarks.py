@@ -13,7 +13,6 @@ from benchmarks import folders
 from benchmarks.campaign import size as campaign
 from benchmarks.dashboard import __main__ as dashboard
 from benchmarks.judging import __main__ as judging
-from benchmarks.judging.load import Load
 from benchmarks.release import size as release
 
 pytestmark = pytest.mark.services
@@ -49,13 +48,6 @@ def test_a_release() -> None:
 
 def test_taking_and_submitting_a_hit() -> None:
     assert judging.main(["--small"]) == 0
-
-
-def test_two_hundred_annotators_at_once_lose_nothing() -> None:
-    """Each takes a task every few seconds, twenty times as fast as people do."""
-    day = judging.measure_day(Load(share=0.02, members=200, seconds=20, pace=8))
-    assert isinstance(day["submitted"], int)
-    assert day["submitted"] > 200
 
 
 def test_every_page_of_the_dashboard_answers() -> None:
