@@ -33,8 +33,8 @@ NAME = "quorum"  # of the database and of its owner
 POSTGRES = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
-    "shared_buffers": "256MB",
-    "max_wal_size": "2GB",
+    "shared_buffers": "1GB",
+    "max_wal_size": "4GB",
     # The query of a killed client ends soon, and its locks with it.
     "client_connection_check_interval": "5s",
 }

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
@@ -127,9 +127,10 @@ def _wanting(campaign: Campaign, hits: Sequence[int]) -> Iterator[Wanting]:
     Not those that have expired: a person decides whether they are prolonged.
     """
     alive = Q(closed_at=None) | Q(gone=True, expires_at__gt=F("closed_at"))
+    newer_ones = campaign.hits.filter(repack=True).exists()
     for some in in_parts(hits):
-        wanted = _wanted(some, campaign.policy)
-        superseded = _superseded(some)
+        wanted = _wanted(some, campaign.policy, newer_ones=newer_ones)
+        superseded = _superseded(some) if newer_ones else set()
         for hit, work in _with_work(campaign.hits.filter(alive, pk__in=wanted)):
             if work.reviewed:
                 gaps, ties = wanted[hit.pk]
@@ -160,12 +161,12 @@ def _with_work(hits: QuerySet[Hit]) -> list[tuple[Hit, Work]]:
 
 
 def _wanted(
-    hits: Sequence[int], policy: Policy
+    hits: Sequence[int], policy: Policy, *, newer_ones: bool
 ) -> dict[int, tuple[dict[int, int], dict[int, int]]]:
     """HIT -> its gaps and ties: triplets that want votes and stand in no newer HIT."""
     newer = HitItem.objects.filter(triplet=OuterRef("triplet"), hit_id__gt=OuterRef("hit_id"))
     items = HitItem.objects.filter(hit__in=hits, triplet__status=Triplet.Status.OPEN)
-    rows = items.annotate(is_old=Exists(newer)).values_list(
+    rows = items.annotate(is_old=Exists(newer) if newer_ones else Value(False)).values_list(
         "hit_id", "triplet_id", "triplet__votes", "triplet__positive_votes", "is_old"
     )
     wanted: defaultdict[int, tuple[dict[int, int], dict[int, int]]] = defaultdict(lambda: ({}, {}))
