@@ -84,7 +84,11 @@ class Differences:
 def audit(
     campaign: Campaign, *, until: datetime | None = None, clock: Clock = timezone.now
 ) -> Differences:
-    """Recompute all, whatever has changed, and mend what differs: passes should leave nothing."""
+    """Recompute all, whatever has changed, and mend what differs: passes should leave nothing.
+
+    Where nothing differs, all stays as it was: what has changed since the last pass waits for the
+    next one.
+    """
     with transaction.atomic():
         recompute(campaign, until=until, clock=clock)
         campaign = locked(campaign)
@@ -93,6 +97,8 @@ def audit(
         exclusions = exclude_careless(campaign)
         places = _follow(campaign, Changes(campaign, everything=True), clock())
         labels = sum(before[pk] != stored for pk, stored in _outcomes(sorted(before)))
-        account = account_of(campaign)
-    freed = 0 if places else max(0, reserved - account.reserved_cents)
-    return Differences(labels, exclusions, places, freed)
+        freed = 0 if places else max(0, reserved - account_of(campaign).reserved_cents)
+        differences = Differences(labels, exclusions, places, freed)
+        if not differences:
+            transaction.set_rollback(True)
+    return differences

@@ -76,7 +76,7 @@ def copy_sqlite(source: Path, target: Path, progress: Progress) -> None:
     ):
         live.isolation_level = None
         live.execute("BEGIN")
-        # From here on it reads one state: else each write of another process would start it anew.
+        # From here on it reads one state. Otherwise each write of another process starts it again.
         live.execute("SELECT 1 FROM sqlite_master").fetchone()
         [size] = live.execute("PRAGMA page_size").fetchone()
         live.backup(copy, pages=PAGES, progress=tell)

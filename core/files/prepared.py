@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-# No key and no name: where the value stands in the parameters.
+# Neither is a key or a name: they mark where the value goes in the parameters.
 NUMBER, TEXT = 2_147_483_629, "a text that nobody has"
 
 

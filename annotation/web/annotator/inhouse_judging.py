@@ -118,11 +118,9 @@ def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
         raise Refused(409, UNKNOWN)
     keys = [key for key, _ in rows]
     sheet = _sheet(request.POST, keys, policy_of(rows[0][1]))
-    if (
-        (fault := _lacking(sheet, keys))
-        and status not in SUBMITTED_OR_DECIDED
-        and (hit := hit_of(hit_key))
-    ):
+    if (fault := _lacking(sheet, keys)) and status not in SUBMITTED_OR_DECIDED:
+        if (hit := hit_of(hit_key)) is None:
+            raise Refused(409, UNKNOWN)
         assignment = assignments.revive(request.member, assignment_id, now=now)
         return _incomplete(request, assignment, hit, fault)
     assignments.submit(request.member, assignment_id, sheet, now=now)

@@ -3,7 +3,7 @@
 A table is the collection whose name begins with the table's and that is whole; it never changes
 then. Milvus has no transactions, and indexes what is added to a graph in its own time: so a version
 with other shards has another table. The graph is built last, and a collection without one is not
-searched: a killed build leaves nothing that is taken for an index, and the next begins anew.
+searched: a killed build leaves nothing that is taken for an index, and the next one starts again.
 """
 
 import secrets

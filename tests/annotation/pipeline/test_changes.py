@@ -9,8 +9,10 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Assignment, ChangedHit, Exclusion, Triplet
+from annotation.models import Assignment, ChangedHit, Exclusion, OutboxMessage, Triplet
 from annotation.pipeline.changes import Changes, mark_hits_of
+from annotation.pipeline.collecting.collect import fetch_submissions
+from annotation.pipeline.collecting.review import review
 from annotation.pipeline.manual.exclusion import exclude, restore
 from annotation.pipeline.publishing.lifecycle import pause, resume
 from annotation.pipeline.recompute import Differences, audit, recompute
@@ -154,6 +156,17 @@ def test_the_full_comparison_mends_what_passes_have_overlooked_and_tells(judged:
         "1 assignments to ask for and 0 cents to release. All are right now."
     ]
     assert compare(judged, full=True).done == []
+
+
+def test_the_full_comparison_leaves_to_the_next_pass_what_it_has_to_do(judged: Stage) -> None:
+    judged.work("eve", 2, slips=1)
+    fetch_submissions(judged.campaign, judged.mturk.crowd)
+    review(judged.campaign)
+    before = list(OutboxMessage.objects.order_by("pk").values())
+    assert compare(judged, full=True).done == []
+    assert list(OutboxMessage.objects.order_by("pk").values()) == before
+    assert marked(judged) == [2]
+    assert recompute(judged.campaign).assignments_requested == 1
 
 
 def test_the_full_comparison_of_a_campaign_at_rest_marks_nothing(judged: Stage) -> None:
