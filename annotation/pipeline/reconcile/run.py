@@ -53,10 +53,10 @@ def reconcile(
         report.stopped_by = str(error)
     settle_decided(campaign, report)
     # What nobody has reviewed yet waits for the next pass, which knows when it is complete.
+    if report.repairs:
+        recompute(campaign, until=_reviewed_until(campaign), clock=clock)
     if full:
         _audit(campaign, report, clock)
-    elif report.repairs:
-        recompute(campaign, until=_reviewed_until(campaign), clock=clock)
     check_account(campaign, report)
     return report
 

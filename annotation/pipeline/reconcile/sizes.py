@@ -1,7 +1,7 @@
 """HITs that both sides know, with other figures: their assignments, the time they expire."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
@@ -124,13 +124,26 @@ def _buys(hit: Hit) -> QuerySet[OutboxMessage]:
 
 def compare_times(sides: Sides, report: Reconciled) -> None:
     """When the HITs expire; one that we have closed and somebody has prolonged is open again."""
+    first_calls = _first_calls(sides.campaign)
     for theirs in sides.listing.hits:
         ours = sides.before.get(theirs.annotation)
         if ours is None or ours.crowd_id != theirs.hit_id or ours.gone or not ours.expires_at:
             continue
         reopened = ours.closed and theirs.expires_at > sides.now
-        if reopened or abs(theirs.expires_at - ours.expires_at) > SLACK:
+        slack = SLACK
+        if ours.published_at and ours.pk in first_calls:
+            slack += ours.published_at - first_calls[ours.pk]
+        if reopened or abs(theirs.expires_at - ours.expires_at) > slack:
             _reschedule(sides.campaign, ours, theirs, report, reopen=reopened)
+
+
+def _first_calls(campaign: Campaign) -> dict[int, datetime]:
+    """Of HITs that were asked for more than once: we reckon from the last call, and the crowd may
+    have made them at the first.
+    """
+    again = campaign.outbox.filter(kind=OutboxMessage.Kind.CREATE, attempts__gt=1)
+    rows = again.values_list("hit_id", "first_sent_at")
+    return {hit: at for hit, at in rows if hit is not None and at is not None}
 
 
 def _reschedule(

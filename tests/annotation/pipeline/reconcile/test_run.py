@@ -105,6 +105,17 @@ def test_a_campaign_in_full_swing_is_no_drift(
     run()
 
 
+def test_a_hit_whose_answer_was_lost_for_long_has_no_other_time(stage: Stage) -> None:
+    """It expires as its first call said; that it was asked for again later is no drift."""
+    publish(stage.campaign, stage.mturk.crowd)
+    die(stage, "ada", 2)
+    stage.mturk.clock.move_on(minutes=12)
+    stage.deliver()
+    assert compare(stage).done == []
+    stage.mturk.alter("UPDATE hits SET expires_at = expires_at - 3600")
+    assert len(compare(stage).done) == 5
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_comparison_beside_its_senders_finds_nothing(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
