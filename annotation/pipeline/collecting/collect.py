@@ -72,14 +72,25 @@ def fetch_submissions(
     result = Fetched()
     over: list[int] = []
     changed = _changed_hits(campaign, crowd, over, clock)
+    fetched: list[HitSubmissions] = []
+
+    def keep() -> None:
+        if not fetched:
+            return
+        result.new += store(campaign, fetched)
+        result.take(fetched)
+        _keep_faults(campaign, fetched, clock())
+        progress(len(fetched))
+
     with calling(crowd, threads=threads) as caller:
-        while batch := list(islice(changed, caller.batch)):
-            # Read to the end first: no call to the crowd is made inside a transaction.
-            fetched_now = caller.each(lambda one: _fetch(one[0], one[1], crowd), batch)
-            result.new += store(campaign, fetched_now)
-            result.take(fetched_now)
-            _keep_faults(campaign, fetched_now, clock())
-            progress(len(batch))
+        try:
+            while batch := list(islice(changed, caller.batch)):
+                # Read to the end first: no call to the crowd is made inside a transaction.
+                fetched = caller.each(
+                    lambda one: _fetch(one[0], one[1], crowd), batch, meanwhile=keep
+                )
+        finally:
+            keep()  # the last ones, also where the list of HITs broke off
     # Somebody else may have read them meanwhile: then nobody reads them again.
     readable = campaign.hits.exclude(fault="").exclude(pk__in=result.unread)
     readable.update(fault="", fault_at=None)

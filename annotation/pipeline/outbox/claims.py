@@ -6,7 +6,6 @@ time.
 """
 
 import random
-import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
@@ -41,14 +40,16 @@ def waiting(campaign: Campaign) -> int:
     return campaign.outbox.filter(state__in=UNSENT).count()
 
 
-def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[OutboxMessage]:
+def claim(
+    campaign: Campaign, now: datetime, mine: str, *, held: Q, size: int
+) -> list[OutboxMessage]:
     """At most `size` messages that nobody else has and that are not `held`, the oldest first.
 
-    Who passes the qualification test comes last: anybody can, so that they could hold up the rest.
+    What is `mine` already is not claimed again, however long ago that was. Who passes the
+    qualification test comes last: anybody can, so that they could hold up the rest.
     """
-    free = _free(now)
+    free = _free(now, mine)
     ready = _in_turn(campaign.outbox.filter(free).exclude(held), held)
-    mine = uuid.uuid4().hex
     while batch := _oldest(ready.exclude(kind=OutboxMessage.Kind.TRAIN), size) or _oldest(
         ready, size
     ):
@@ -62,6 +63,7 @@ def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Outb
         )
         if taken:
             related = OutboxMessage.objects.select_related("hit", "assignment__hit", "worker")
+            related = related.defer("assignment__answers")  # long, and no call says them
             return list(related.filter(pk__in=batch, claim=mine).order_by("pk"))
     return []
 
@@ -76,13 +78,13 @@ def _oldest(ready: QuerySet[OutboxMessage], size: int) -> list[int]:
     return list(ready.order_by("pk").values_list("pk", flat=True)[:size])
 
 
-def _free(now: datetime) -> Q:
+def _free(now: datetime, mine: str) -> Q:
     due = Q(retry_at=None) | Q(retry_at__lte=now)
     # Who still waits for answers renews its claim. A second sender would do no harm, since its
     # token is the same, but it would be one too many.
     lapsed = now - timedelta(seconds=settings.CLAIM_SECONDS)
     return Q(due, state=OutboxMessage.State.PENDING) | Q(
-        state=OutboxMessage.State.CLAIMED, claimed_at__lt=lapsed
+        ~Q(claim=mine), state=OutboxMessage.State.CLAIMED, claimed_at__lt=lapsed
     )
 
 

@@ -2,9 +2,11 @@
 
 1. Claim some messages with one update: the process that changed the rows has them.
 2. Make the calls, outside any transaction: they may take long, and they cannot be rolled back.
-3. Record what came of them, with the money that moved, in one transaction.
+3. Record what came of them, with the money that moved, in one transaction, while the next calls
+   are made.
 """
 
+import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -61,23 +63,30 @@ def deliver(
     rest is sent.
     """
     sent = failed = 0
+    answered: list[Outcome] = []  # and not yet recorded
+    mine = uuid.uuid4().hex
     with calling(crowd, threads=threads) as caller:
         while True:
             short = _shortfall(campaign, crowd)
             held = _held(campaign, short)
-            batch = claim(campaign, clock(), held=held, size=caller.batch)
-            if not batch:
+            batch = claim(campaign, clock(), mine, held=held, size=caller.batch)
+            record = partial(_record, campaign, answered, clock())
+            if not batch and not answered:
                 return Delivery(sent, failed, short)
+            if not batch:
+                record()  # what waited for its turn after these calls may follow now
+                answered = []
+                continue
             # The writer of the messages may have made the HIT type after we looked.
             campaign.refresh_from_db()
-            outcomes = _send_all(batch, campaign, crowd, clock, caller)
-            _record(campaign, outcomes, clock())
-            faults = [outcome.error for outcome in outcomes if outcome.error]
-            sent += len(outcomes) - len(faults)
+            answered = _send_all(batch, campaign, crowd, clock, caller, meanwhile=record)
+            faults = [outcome.error for outcome in answered if outcome.error]
+            sent += len(answered) - len(faults)
             failed += sum(error.permanent for error in faults)
             passing = [error for error in faults if not error.permanent]
-            progress(len(outcomes) - len(passing))  # what did not get through still waits
-            if len(passing) == len(outcomes) or any(error.throttled for error in passing):
+            progress(len(answered) - len(passing))  # what did not get through still waits
+            if len(passing) == len(answered) or any(error.throttled for error in passing):
+                _record(campaign, answered, clock())
                 return Delivery(sent, failed, str(passing[0]))
 
 
@@ -128,17 +137,24 @@ def _send_all(
     crowd: Crowd,
     clock: Clock,
     caller: Caller,
+    *,
+    meanwhile: Callable[[], object],
 ) -> list[Outcome]:
     now = clock()
 
     def beat() -> None:
         renew(batch, clock())
 
-    each = partial(caller.each, beat=beat)
-    known = _known(batch, campaign, crowd, now, each)
+    known = _known(batch, campaign, crowd, now, partial(caller.each, beat=beat))
     if isinstance(known, CrowdError):
+        meanwhile()
         return [Outcome(message, error=known) for message in batch]
-    return each(lambda message: send(message, campaign, crowd, known, now), batch)
+    return caller.each(
+        lambda message: send(message, campaign, crowd, known, now),
+        batch,
+        beat=beat,
+        meanwhile=meanwhile,
+    )
 
 
 def _known(
@@ -185,6 +201,8 @@ def _scores(campaign: Campaign, workers: Collection[int | None]) -> dict[int, in
 
 @transaction.atomic
 def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> None:
+    if not outcomes:
+        return
     campaign = locked(campaign)
     done = [outcome for outcome in outcomes if outcome.error is None]
     _record_hits(done, now)

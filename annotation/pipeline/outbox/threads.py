@@ -30,17 +30,22 @@ class Caller:
         asked: Iterable[Asked],
         *,
         beat: Callable[[], object] = lambda: None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> list[Answer]:
         """The answers in the order asked, when all are there.
 
-        Until then `beat` is called now and then in this thread: without others, between calls.
+        `meanwhile` runs once in this thread, beside the calls of other threads; without others,
+        before them. Then `beat` is called now and then in this thread: without others, between
+        calls.
         """
         pulse = _Pulse(beat)
         if self._pool is None:
+            meanwhile()
             return [pulse.after(call(each)) for each in asked]
         # What the log lines are about is known in this thread: each call takes it along.
         calls = [self._pool.submit(copy_context().run, call, each) for each in asked]
         try:
+            meanwhile()
             return [pulse.until(one) for one in calls]
         finally:
             for one in calls:

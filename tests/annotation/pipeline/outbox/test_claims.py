@@ -1,5 +1,6 @@
 """Whose turn it is: claims, waiting times, and calls that must keep their order."""
 
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -33,7 +34,7 @@ def published(stage: Stage) -> Stage:
 
 
 def claimed(stage: Stage, now: datetime = NOW, size: int = 10) -> list[OutboxMessage]:
-    return claim(stage.campaign, now, held=NOTHING, size=size)
+    return claim(stage.campaign, now, uuid.uuid4().hex, held=NOTHING, size=size)
 
 
 def test_a_batch_is_the_oldest_messages_and_nobody_gets_them_again(published: Stage) -> None:
@@ -45,7 +46,7 @@ def test_a_batch_is_the_oldest_messages_and_nobody_gets_them_again(published: St
 
 def test_held_messages_are_left_where_they_are(published: Stage) -> None:
     held = Q(hit__number__in=[1, 2])
-    batch = claim(published.campaign, NOW, held=held, size=10)
+    batch = claim(published.campaign, NOW, "theirs", held=held, size=10)
     assert [message.hit.number for message in batch if message.hit] == [3, 4, 5]
 
 
@@ -57,6 +58,15 @@ def test_a_claim_runs_out_far_below_the_life_of_a_token(published: Stage) -> Non
     assert [message.attempts for message in again] == [2] * 5
     assert {message.first_sent_at for message in again} == {NOW}
     assert life < timedelta(hours=1)
+
+
+def test_a_pass_does_not_claim_its_own_messages_again(published: Stage) -> None:
+    """They may be answered and not yet recorded."""
+    batch = claim(published.campaign, NOW, "mine", held=NOTHING, size=3)
+    later = NOW + timedelta(seconds=settings.CLAIM_SECONDS + 1)
+    rest = claim(published.campaign, later, "mine", held=NOTHING, size=10)
+    assert {message.pk for message in batch}.isdisjoint(message.pk for message in rest)
+    assert len(rest) == 2
 
 
 def test_a_claim_that_is_renewed_does_not_run_out(published: Stage) -> None:

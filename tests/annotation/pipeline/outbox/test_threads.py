@@ -54,6 +54,22 @@ def test_between_calls_to_our_own_record_it_beats_too(monkeypatch: pytest.Monkey
     assert len(beats) == 3
 
 
+def test_other_work_is_done_while_another_s_record_answers(mturk: Account) -> None:
+    """The answer here comes after it."""
+    enough = Event()
+    with calling(mturk.crowd, threads=1) as caller:
+        answers = caller.each(lambda _: enough.wait(30), range(2), meanwhile=enough.set)
+    assert answers == [True, True]
+
+
+def test_other_work_is_done_before_our_own_record_is_asked() -> None:
+    """Its calls write our database: what they find must be recorded."""
+    order: list[object] = []
+    with calling(InhouseCrowd()) as caller:
+        caller.each(order.append, range(2), meanwhile=lambda: order.append("before"))
+    assert order == ["before", 0, 1]
+
+
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_batch_keeps_every_thread_busy_for_a_while(number: int) -> None:
     with calling(InhouseCrowd(), threads=number) as caller:

@@ -350,7 +350,9 @@ def test_cancelling_takes_back_places_that_were_not_asked_for(one_hit: Stage) ->
 def test_a_hit_that_was_being_published_is_expired_by_the_next_pass(stage: Stage) -> None:
     """Its sender had claimed it, and comes back after the campaign was cancelled."""
     publish(stage.campaign, stage.mturk.crowd)
-    [mine] = claim(stage.campaign, timezone.now(), held=_held(stage.campaign, None), size=1)
+    [mine] = claim(
+        stage.campaign, timezone.now(), "theirs", held=_held(stage.campaign, None), size=1
+    )
     cancel(stage.campaign, now(stage))
     assert account(stage).reserved_cents == 3 * PRICE
     assert mine.hit
@@ -366,7 +368,9 @@ def test_a_hit_that_was_being_published_is_expired_by_the_next_pass(stage: Stage
 
 def test_what_was_published_too_late_ends_by_the_clock_of_the_pass(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
-    [mine] = claim(stage.campaign, timezone.now(), held=_held(stage.campaign, None), size=1)
+    [mine] = claim(
+        stage.campaign, timezone.now(), "theirs", held=_held(stage.campaign, None), size=1
+    )
     cancel(stage.campaign, now(stage))
     stage.mturk.clock.move_on(hours=2)
     assert mine.hit
