@@ -20,9 +20,10 @@ from annotation.pipeline.controls.own_controls import has_own_controls
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
 from annotation.protocol.policy.policy import Policy
+from core import leases
 from core.errors import UserError
 from retrieval.index.versions import current_index, current_indexes, require_fresh
-from retrieval.models import IndexVersion, QuerySet
+from retrieval.models import IndexVersion, Job, QuerySet
 
 # Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
 _NO_REAL_NAMES = (
@@ -59,6 +60,7 @@ def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Chec
         yield from check_account(crowd)
     yield check_public_url(public_url, crowd)
     if database.ok:  # these read its tables
+        yield from check_jobs()
         if crowd.site.is_local:
             yield check_people()
         yield check_controls()
@@ -118,6 +120,16 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
     hint = "Add funds to the account; a new emulator gets them by `--balance CENTS`."
     amount = f"${balance // 100:,}.{balance % 100:02} available"
     yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
+
+
+def check_jobs() -> Iterator[Check]:
+    """Told where jobs wait that nobody takes."""
+    long_ago = timezone.now() - leases.STALE
+    waiting = Job.objects.filter(state=leases.QUEUED, requested_at__lt=long_ago).count()
+    at_work = Job.objects.filter(state=leases.RUNNING, beat_at__gt=long_ago).exists()
+    if waiting and not at_work:
+        message = f"{waiting:,} waiting for a minute or more, and no process takes them"
+        yield Check("jobs", False, message, "Start the process `jobs` that the Procfile names.")
 
 
 def check_people() -> Check:

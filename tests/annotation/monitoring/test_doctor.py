@@ -26,6 +26,7 @@ from annotation.monitoring.doctor import (
     check_controls,
     check_database,
     check_index,
+    check_jobs,
     check_people,
     check_public_url,
     examine,
@@ -34,7 +35,7 @@ from annotation.protocol.policy.crowds import crowd_defaults
 from core.text.clean import pair_key, question_key
 from retrieval.index.versions import index_root
 from retrieval.indexing.build import build_index
-from retrieval.models import Corpus, IndexVersion, QaPair
+from retrieval.models import Corpus, IndexVersion, Job, QaPair
 from tests.annotation.crowd.conftest import running_emulator
 from tests.annotation.support.hits import make_campaign
 from tests.retrieval.encoders.keywords import KeywordEncoder
@@ -277,6 +278,25 @@ def test_the_hint_for_a_damaged_index_is_the_command_that_its_message_names() ->
     check = check_index()
     assert check.message.endswith("run `quorum index build --model keywords --form QQA`.")
     assert check.hint == "Run `quorum index build --model keywords --form QQA`."
+
+
+@pytest.mark.django_db
+def test_jobs_that_nobody_takes_are_told_once_they_have_waited_for_a_minute() -> None:
+    job = Job.objects.create(kind="import")
+    assert list(check_jobs()) == []
+    minute_ago = timezone.now() - timedelta(seconds=61)
+    Job.objects.update(requested_at=minute_ago)
+    [check] = check_jobs()
+    assert (check.ok, check.message) == (
+        False,
+        "1 waiting for a minute or more, and no process takes them",
+    )
+    working = Job.objects.create(kind="index", state="running", beat_at=timezone.now())
+    assert list(check_jobs()) == []
+    Job.objects.filter(pk=working.pk).update(beat_at=minute_ago)  # its process died
+    assert len(list(check_jobs())) == 1
+    Job.objects.filter(pk=job.pk).update(state="done")
+    assert list(check_jobs()) == []
 
 
 @pytest.mark.django_db
