@@ -53,6 +53,7 @@ class IvfGpuIndex(IvfIndex):
     def _train(cls, index: Any, rows: Vectors) -> None:
         clusters = on_gpu(faiss.IndexFlatIP(index.d))
         index.clustering_index = clusters
+        clusters.thisown = True  # the line before has handed it over, and nobody would free it
         with _one_at_a_time:
             super()._train(index, rows)
         index.clustering_index = None  # it points to what goes with this call
