@@ -67,9 +67,9 @@ class IvfGpuIndex(IvfIndex):
             add_preassigned(self._index, rows, lists.ravel())  # type: ignore[no-untyped-call]
         self._copy = on_gpu(self._index)
 
-    def _nearest(self, queries: Vectors, left_out: Mask, found: Neighbours) -> None:
+    def _nearest(self, queries: Vectors, left_out: Mask, near: Neighbours) -> None:
         """Twice the width is asked for, and where too many of these are left out, the most."""
-        width = found.positions.shape[1]
+        width = near.positions.shape[1]
         pending = np.arange(len(queries))
         for asked in dict.fromkeys((min(2 * width, MOST), MOST)):
             scores, positions = self._asked(queries[pending], asked)
@@ -78,9 +78,9 @@ class IvfGpuIndex(IvfIndex):
             best = np.argsort(-scores, axis=1, kind="stable")[:, :width]
             scores = np.take_along_axis(scores, best, axis=1)
             positions = np.take_along_axis(positions, best, axis=1)
-            found.scores[pending, : best.shape[1]] = scores
-            found.positions[pending, : best.shape[1]] = np.where(np.isneginf(scores), -1, positions)
-            pending = pending[has_more & (found.positions[pending, -1] < 0)]
+            near.scores[pending, : best.shape[1]] = scores
+            near.positions[pending, : best.shape[1]] = np.where(np.isneginf(scores), -1, positions)
+            pending = pending[has_more & (near.positions[pending, -1] < 0)]
             if not len(pending):
                 break
 
