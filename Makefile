@@ -90,8 +90,8 @@ bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the 
 bench-models: $(VENV)/.dev ## trains and compares models on real data, and times it (ONLY=answers,speed; FULL=1: the paper's grid, for a GPU; MPNET=FOLDER)
 	$(BIN)/python -m benchmarks.models $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full) $(if $(MPNET),--mpnet $(MPNET))
 
-bench-gpu: $(VENV)/.dev ## what only a GPU shows: search among 6.3M vectors, encoding in each precision, training and selection (EXTRA=gpu: faiss-gpu too)
-	$(BIN)/python -m benchmarks.gpu
+bench-gpu: $(VENV)/.dev ## what only a GPU shows, in pieces of less than ten minutes (ONLY=search,encoding_fp16; EXTRA=gpu: faiss-gpu's indexes too)
+	$(BIN)/python -m benchmarks.gpu $(if $(ONLY),--only $(ONLY))
 
 lock: $(VENV)/.dev ## writes the locks again from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -18,12 +18,13 @@ from typing import Any
 
 from benchmarks import folders
 from benchmarks.main_job import machine
-from benchmarks.models import speed
+from benchmarks.models import reranking, speed
 from benchmarks.models.data import NEEDED, missing
 from benchmarks.models.papers import printed
 from benchmarks.models.splits import Size
 from benchmarks.models.systems import MPNET, SENTENCES, Place, Trainings
 from benchmarks.quality.tasks import MINILM
+from benchmarks.retrieval.parts import names_of
 from core.errors import UserError
 from demo.processes import StackError
 from demo.stack import LocalStack
@@ -60,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench-models", description=__doc__)
-    parser.add_argument("--only", type=_parts, default=PARTS, help=f"of {','.join(PARTS)}")
+    parser.add_argument("--only", type=names_of(PARTS), default=PARTS, help=f"of {','.join(PARTS)}")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--full", action="store_true", help="the paper's grid: for a GPU")
     parser.add_argument("--queries", type=int, help="of each release that the crowd judges")
@@ -74,13 +75,6 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     return parser.parse_args(words)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    names = tuple(text.split(","))
-    if unknown := sorted(set(names) - set(PARTS)):
-        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}")
-    return names
 
 
 def _sizes(options: argparse.Namespace) -> tuple[Size, Trainings]:
@@ -146,7 +140,9 @@ def _speed(place: Place, small: bool) -> dict[str, Any]:
     scale = speed.SMALL if small else speed.Scale()
     found = speed.measured(place.stack.data / SPEED, place.device, scale)
     print(speed.in_words(found))
-    return found
+    selecting = reranking.measured(place.device, scale)
+    print(reranking.in_words(selecting))
+    return found | selecting
 
 
 def _keep(part: str, found: Mapping[str, Any]) -> None:

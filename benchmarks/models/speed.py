@@ -9,9 +9,8 @@ model of their own each round, from the same base; both score with the same trai
 import math
 import os
 import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -23,12 +22,13 @@ from datasets import Dataset
 from sentence_transformers import CrossEncoder, SentenceTransformer
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
+from benchmarks import folders
 from benchmarks.models import plain
 from benchmarks.models.data import pairs_to_learn
 from benchmarks.quality.tasks import MINILM
-from benchmarks.retrieval.encoding import alternating, sample
+from benchmarks.retrieval.encoding import alternating
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.cross_encoder.load import TrainedSelector, load_selector, new_selector
+from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
@@ -37,8 +37,7 @@ from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import Recipe, Settings, parse_recipe
 
 TARGET = 0.9
-TARGET_MS = 50
-LENGTH, LONGEST = 64, 256  # tokens: of the pairs, and of those to select among
+LENGTH = 64  # tokens
 BATCH = 16
 RATE = 2e-5
 WARMUP = 0.1
@@ -67,6 +66,11 @@ class Scale:
 SMALL = Scale(trained=32, scored=64, rounds=1)
 
 
+def run(size: str, *, device: str, model: str = MINILM) -> dict[str, Any]:
+    scale = replace(SMALL if size == "small" else Scale(), base=model)
+    return measured(folders.fresh("speed"), device, scale)
+
+
 def measured(folder: Path, device: str, scale: Scale) -> dict[str, Any]:
     rows, rounds = list(pairs_to_learn()), scale.rounds
     bench = Bench(rows, scale, folder, device)
@@ -90,8 +94,6 @@ def measured(folder: Path, device: str, scale: Scale) -> dict[str, Any]:
         "max_length": LENGTH,
         "target_ratio": TARGET,
         "ways": ways,
-        f"select_{scale.selected}_ms": selecting(device, scale),
-        "target_on_a_gpu_ms": TARGET_MS,
         "load_average": os.getloadavg(),
     }
 
@@ -109,33 +111,12 @@ def compared(ways: dict[str, Way], samples: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def selecting(device: str, scale: Scale) -> dict[str, float]:
-    """Milliseconds, by what is read of real pairs: weights do not change the time."""
-    query, *_ = next(pairs_to_learn())
-    pairs = sample(scale.selected)
-    found = {}
-    for form in ("QQ", "QAQ"):
-        model = new_selector(scale.base, device, max_length=LONGEST).eval()
-        selector = TrainedSelector(model, scale.base, form)
-        selector.score(query, pairs)
-        taken = []
-        for _ in range(scale.rounds):
-            began = time.perf_counter()
-            selector.score(query, pairs)  # a list: the device has answered
-            taken.append(1000 * (time.perf_counter() - began))
-        found[form] = round(median(taken), 1)
-    return found
-
-
 def in_words(found: Mapping[str, Any]) -> str:
-    lines = [
+    return "\n".join(
         f"{name}: ours {one['samples_per_second']['ours']:,} samples/s, "
         f"plain {one['samples_per_second']['plain']:,}, ratio {one['ratio']}"
         for name, one in found["ways"].items()
-    ]
-    [(what, taken)] = ((name, each) for name, each in found.items() if name.startswith("select_"))
-    times = ", ".join(f"{form} {ms:,} ms" for form, ms in taken.items())
-    return "\n".join([*lines, f"{what.split('_')[1]} candidates of one question: {times}"])
+    )
 
 
 class Bench:

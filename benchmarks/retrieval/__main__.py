@@ -8,25 +8,23 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks.retrieval.parts import PARTS, measure
+from benchmarks.retrieval.parts import MODULES, measure, names_of
 
 
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench SIZE=retrieval", description=__doc__)
-    parser.add_argument("--only", type=_parts, default=PARTS, help=f"of {','.join(PARTS)}")
+    parts = tuple(MODULES)
+    parser.add_argument("--only", type=names_of(parts), default=parts, help=f"of {','.join(parts)}")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args(words)
-    failed = [name for name in options.only if not measure(name, small=options.small)]
+    failed = [
+        name
+        for name in options.only
+        if not measure(f"retrieval_{name}", MODULES[name], small=options.small)
+    ]
     if failed:
         print(f"bench: {', '.join(failed)} ended with an error", file=sys.stderr)
     return 1 if failed else 0
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    names = tuple(text.split(","))
-    if unknown := sorted(set(names) - set(PARTS)):
-        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}")
-    return names
 
 
 if __name__ == "__main__":

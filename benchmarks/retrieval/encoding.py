@@ -35,6 +35,7 @@ SEED = 1
 BATCH = 64
 SIZES = {"small": (96, 1), "full": (2_048, 5)}  # texts of each kind, rounds
 PRODUCT = {"cpu": 2_048, "cuda": 8_192}  # rows of a square matrix
+COMPARED = 256  # texts whose vectors are compared with those of fp32 on the CPU
 
 Way = Callable[[], Vectors]
 
@@ -100,6 +101,7 @@ class Subject:
         self._model, _ = load_model(name, device)
         self._model.to(TYPES[precision])
         self._device = device
+        self._on_cpu = ours.load_encoder(name, "cpu")
         self._encoders = {"ours": ours.load_encoder(name, device, precision=precision)}
         if (processes := usual_processes(device)) > 1:
             # A sample as small as this would be done before they have started.
@@ -132,7 +134,13 @@ class Subject:
         }
         share = median(wall["bare"]) / median(wall["ours"])
         texts = {"texts": len(inputs), "tokens": tokens}
-        return texts | {"ways": found, "ours_of_bare": round(share, 3)}
+        some: list[Any] = list(inputs[:COMPARED])
+        apart = np.abs(np.subtract(vectors["ours"][:COMPARED], self._on_cpu.encode_pairs(some)))
+        return texts | {
+            "ways": found,
+            "ours_of_bare": round(share, 3),
+            "largest_difference_from_fp32_on_cpu": float(apart.max()),
+        }
 
     def _ways(self, inputs: Inputs) -> tuple[dict[str, Way], list[Any]]:
         texts = list(inputs)

@@ -29,6 +29,7 @@ LEARNT_FROM = 500_000  # rows in float32 at most, while lists or ranges are lear
 MIB = 2**20
 GIB = 2**30
 GPU_WORKSPACE = 3 * GIB  # scores of a tile and what finds the best of them
+ON_GPU = ("gpu", "ivf-gpu")
 
 # Of a control group: its limit, what it takes, and of that, the cache of files.
 FILES_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -60,16 +61,18 @@ class _Case:
         reads may stay on the disk."""
         if kind == "exact":
             return self.vectors(dtype)
-        own = {"hnsw": self.dimension + LINK_BYTES, "ivf": self.dimension + ID_BYTES}
+        lists = self.dimension + ID_BYTES  # of ivf-gpu too: what the GPU holds is a copy
+        own = {"hnsw": self.dimension + LINK_BYTES, "ivf": lists, "ivf-gpu": lists}
         learning = 4 * self.dimension * min(self.pairs, LEARNT_FROM) if kind in own else 0
         return self.pairs * (KEY_BYTES + own.get(kind, 0)) + learning
 
-    def on_gpu(self) -> int:
-        """The index keeps half precision there, whatever the store does."""
-        return 2 * self.pairs * (self.dimension + 1) + GPU_WORKSPACE
+    def on_gpu(self, kind: str) -> int:
+        """The exact index keeps half precision there, whatever the store does."""
+        row = 2 * (self.dimension + 1) if kind == "gpu" else self.dimension + ID_BYTES
+        return self.pairs * row + GPU_WORKSPACE
 
     def fits(self, kind: str, dtype: str) -> bool:
-        if kind == "gpu" and self.gpu_bytes is not None and self.on_gpu() > self.gpu_bytes:
+        if kind in ON_GPU and self.gpu_bytes is not None and self.on_gpu(kind) > self.gpu_bytes:
             return False
         return self.needed(kind, dtype) <= SHARE * self.memory_bytes
 
@@ -110,9 +113,9 @@ def choose(
     dtypes = tuple(BYTES) if dtype == "auto" else (dtype,)
     if wanted == "auto":
         return _chosen(case, dtypes)
-    if wanted == "gpu" and not case.is_cuda:
+    if wanted in ON_GPU and not case.is_cuda:
         raise UserError(
-            f"An index of the kind gpu needs CUDA, and the device is {device}: choose another "
+            f"An index of the kind {wanted} needs CUDA, and the device is {device}: choose another "
             "kind, or run on a machine with a GPU."
         )
     return _choice(case, wanted, dtypes, "asked for")
@@ -139,8 +142,8 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
         f"{case.pairs:,} pairs of {case.dimension} numbers in {dtype}: the index {kind} takes "
         f"{_size(case.needed(kind, dtype))} of the {_size(case.memory_bytes)} free"
     )
-    if kind == "gpu":
-        size += f" and {_size(case.on_gpu())} on the GPU"
+    if kind in ON_GPU:
+        size += f" and {_size(case.on_gpu(kind))} on the GPU"
     if not case.fits(kind, dtype):
         raise UserError(
             f"{size}, which does not fit with a margin: use a machine with more memory, "
@@ -148,7 +151,7 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
             "engine of their own), or --store float16."
         )
     parameters: dict[str, object] = {}
-    if kind in ("hnsw", "ivf", "pgvector", "milvus"):
+    if kind in ("hnsw", "ivf", "ivf-gpu", "pgvector", "milvus"):
         parameters["recall"] = case.recall
     elif kind == "gpu":
         parameters["device"] = case.device

@@ -34,6 +34,10 @@ def index_class(kind: str) -> type[VectorIndex]:
             from retrieval.index.approximate.ivf import IvfIndex  # noqa: PLC0415
 
             return IvfIndex
+        case IndexKind.IVF_GPU:
+            from retrieval.index.approximate.ivf_gpu import IvfGpuIndex  # noqa: PLC0415
+
+            return IvfGpuIndex
         case IndexKind.PGVECTOR | IndexKind.MILVUS:
             return engine_class(kind)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import UserError
 from retrieval.encoders.lazy import choose_precision, load_encoder
-from retrieval.index.choice import BYTES, Choice, choose, free_memory
+from retrieval.index.choice import BYTES, ON_GPU, Choice, choose, free_memory
 from retrieval.index.exact.lazy import free_on_gpu
 from retrieval.index.versions import newest_first
 from retrieval.models import Corpus, IndexKind, IndexVersion
@@ -75,7 +75,7 @@ def choice_of(request: BuildRequest, pairs: int) -> Choice:
     """The width of the vectors stays that of the version chosen last unless another kind needs
     another: memory that is short today must not have six million pairs encoded again."""
     options = request.options
-    on_gpu = request.device == "cuda" and options.kind in (AUTO, IndexKind.GPU)
+    on_gpu = request.device == "cuda" and options.kind in (AUTO, *ON_GPU)
     case = partial(
         choose,
         pairs=pairs,

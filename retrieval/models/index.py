@@ -21,6 +21,7 @@ class IndexKind(models.TextChoices):
     GPU = "gpu", "exact, on the GPU"
     HNSW = "hnsw", "a graph (FAISS HNSW), scored again exactly"
     IVF = "ivf", "inverted lists (FAISS IVF), scored again exactly"
+    IVF_GPU = "ivf-gpu", "inverted lists on the GPU (FAISS IVF), scored again exactly"
     PGVECTOR = "pgvector", "in PostgreSQL (pgvector), scored again exactly"
     MILVUS = "milvus", "in Milvus, scored again exactly"
 

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from benchmarks import folders
 from benchmarks.models import __main__ as models
-from benchmarks.models import data, speed
+from benchmarks.models import data, reranking, speed
 from benchmarks.models.splits import Size
 from benchmarks.models.systems import Place, Trainings
 from tests.support.stack import StackHere
@@ -41,4 +41,6 @@ def test_speed(tmp_path: Path, tiny_encoder: str) -> None:
     scale = speed.Scale(8, dev=4, scored=6, selected=5, rounds=1, base=tiny_encoder)
     found = speed.measured(tmp_path / "speed", "cpu", scale)
     assert len(found["ways"]) == 5
-    assert "5 candidates of one question: QQ" in speed.in_words(found)
+    assert "training a selector: ours" in speed.in_words(found)
+    selecting = reranking.measured("cpu", scale)
+    assert "5 candidates of one question: QQ" in reranking.in_words(selecting)

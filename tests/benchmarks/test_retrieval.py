@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import torch
 
-from benchmarks import folders, gpu
+from benchmarks import folders
 from benchmarks.quality import compare
 from benchmarks.retrieval import __main__ as retrieval
 from benchmarks.retrieval import (
@@ -82,12 +81,6 @@ def test_quality_is_plotted_and_printed(tiny_encoder: str) -> None:
     compare.keep(results)
     assert (folders.RESULTS / "quality.svg").stat().st_size
     assert (folders.RESULTS / "retrieval_quality.json").stat().st_size
-
-
-def test_all_that_a_gpu_shows_needs_one(capsys: pytest.CaptureFixture[str]) -> None:
-    if not torch.cuda.is_available():
-        assert gpu.main([]) == 2
-        assert capsys.readouterr().err == "make bench-gpu needs a GPU: torch finds none here.\n"
 
 
 def test_a_part_runs_in_a_process_of_its_own() -> None:

@@ -5,7 +5,7 @@ rows make the same file, however many threads build it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -92,10 +92,15 @@ class FaissIndex(ABC):
         """FAISS's parameters of a search among the rows selected."""
 
     def _take_in(self) -> None:
-        """The rows that FAISS does not hold yet, in steps that do not depend on the shards."""
+        """The rows that FAISS does not hold yet."""
+        for rows in self._new_rows():
+            self._index.add(rows)
+
+    def _new_rows(self) -> Iterator[Vectors]:
+        """In steps that do not depend on the shards."""
         for start in range(self._index.ntotal, len(self._store), ROWS_AT_ONCE):
             stop = min(len(self._store), start + ROWS_AT_ONCE)
-            self._index.add(self._store.rows(np.arange(start, stop)))
+            yield self._store.rows(np.arange(start, stop))
 
     def _tune(self, wanted: float) -> int:
         def take(value: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from retrieval.index.approximate.faiss_index import FaissIndex, number
 from retrieval.index.tuning import SEED, sample
 from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Vectors
 
 MOST_LISTS = 8_192
 TRAINED_ON = 50  # rows a list
@@ -22,6 +23,7 @@ class IvfIndex(FaissIndex):
     kind: ClassVar[str] = "ivf"
     faiss_class: ClassVar[type] = faiss.IndexIVFScalarQuantizer
     tuned: ClassVar[str] = "probes"
+    most_probes: ClassVar[int] = MOST_LISTS
 
     @classmethod
     def _trained(
@@ -38,12 +40,16 @@ class IvfIndex(FaissIndex):
         )
         index.cp.seed, index.cp.niter, index.cp.spherical = SEED, ROUNDS, True
         index.cp.min_points_per_centroid = 1  # it would warn of few rows on stderr
-        index.train(store.rows(sample(store, TRAINED_ON * lists)))
+        cls._train(index, store.rows(sample(store, TRAINED_ON * lists)))
         return index, {"lists": lists}
+
+    @classmethod
+    def _train(cls, index: Any, rows: Vectors) -> None:
+        index.train(rows)
 
     def _values(self) -> Sequence[int]:
         """Each about a third more than the one before, up to half of the lists."""
-        most = max(1, self._index.nlist // 2)
+        most = max(1, min(self.most_probes, self._index.nlist // 2))
         steps = np.unique(np.rint(1.33 ** np.arange(64)).astype(int))
         return [*steps[steps < most].tolist(), most]
 

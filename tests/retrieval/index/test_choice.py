@@ -80,9 +80,24 @@ def test_what_is_asked_for_is_taken(kind: str) -> None:
     assert chosen(10_000, 4, wanted=kind, device="cuda") == (kind, "float32")
 
 
+def test_lists_on_a_gpu_take_half_of_what_half_precision_takes_there() -> None:
+    """9.1 GiB and 4.6, and 3 to work in."""
+    large = {"dimension": 768, "device": "cuda"}
+    for kind, gib in (("gpu", 12.1), ("ivf-gpu", 7.6)):
+        fits, not_quite = int(gib * GIB), int((gib - 0.1) * GIB)
+        assert chosen(PAPER, 64, wanted=kind, gpu_bytes=fits, **large) == (kind, "float32")
+        with pytest.raises(UserError, match="on the GPU, which does not fit"):
+            chosen(PAPER, 64, wanted=kind, gpu_bytes=not_quite, **large)
+    choice = choose(
+        pairs=9, dimension=3, device="cuda", memory_bytes=GIB, recall=0.9, wanted="ivf-gpu"
+    )
+    assert choice.parameters == {"recall": 0.9}
+
+
 def test_what_cannot_be_had_is_refused_in_a_sentence() -> None:
-    with pytest.raises(UserError, match="gpu needs CUDA, and the device is cpu"):
-        chosen(1000, 4, wanted="gpu")
+    for kind in ("gpu", "ivf-gpu"):
+        with pytest.raises(UserError, match=f"{kind} needs CUDA, and the device is cpu"):
+            chosen(1000, 4, wanted=kind)
     with pytest.raises(UserError, match=r"6,300,000 pairs .* float32: the index exact takes 9\.3"):
         chosen(PAPER, 8, wanted="exact", dtype="float32")
     with pytest.raises(UserError, match=r"3\.3 GiB of the 1\.0 GiB free, which does not fit"):
@@ -143,11 +158,13 @@ def test_it_never_chooses_what_does_not_fit_or_was_not_asked_for(**case: Any) ->
         "exact": pairs * dimension * BYTES[choice.dtype],
         "hnsw": pairs * (dimension + 2 * 32 * 4),  # codes and links
         "ivf": pairs * (dimension + 8),
+        "ivf-gpu": pairs * (dimension + 8),
     }
     assert least.get(choice.kind, 0) + 32 * pairs <= SHARE * case["memory_bytes"]
-    if choice.kind == "gpu":
+    if choice.kind in ("gpu", "ivf-gpu"):
         assert case["device"] != "cpu"
-        assert 2 * pairs * dimension <= (case["gpu_bytes"] or 2**63)
+        row = 2 * dimension if choice.kind == "gpu" else dimension
+        assert pairs * row <= (case["gpu_bytes"] or 2**63)
     assert choice.kind == case["wanted"] or case["wanted"] == "auto"
     assert choice.dtype == case["dtype"] or case["dtype"] == "auto"
     assert choice.reason.endswith(".")

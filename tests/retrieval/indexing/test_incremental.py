@@ -10,15 +10,17 @@ import pytest
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.corpus.withdraw import withdraw_pairs
+from retrieval.index.choice import GIB, ON_GPU
 from retrieval.index.open_index import open_index
 from retrieval.index.versions import current_index
-from retrieval.indexing import encode
+from retrieval.indexing import encode, plan
 from retrieval.indexing.build import build_index
-from retrieval.indexing.plan import BuildOptions
+from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.models import IndexVersion, QaPair
 from retrieval.vectors.types import Vectors, unpacked
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.support.gpu_of_faiss import stand_in
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +71,7 @@ def build(kind: str, encoder: Any = ENCODER, **options: Any) -> tuple[IndexVersi
     index = build_index(
         "unused",
         "QQA",
+        "cuda" if kind in ON_GPU else AUTO,
         progress=seen.append,
         encoder=encoder,
         options=BuildOptions(kind=kind, **options),
@@ -108,7 +111,15 @@ def test_kinds_share_the_shards_and_find_the_same(add_pairs: AddPairs) -> None:
     assert IndexVersion.objects.count() == 3
 
 
-@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch)
+    monkeypatch.setattr("retrieval.indexing.build.chosen_device", str)
+    monkeypatch.setattr(plan, "free_on_gpu", lambda: 4 * GIB)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("kind", ["hnsw", "ivf", "ivf-gpu"])
 def test_an_index_grows_by_the_pairs_that_come_and_loses_those_withdrawn(
     add_pairs: AddPairs, kind: str
 ) -> None:

@@ -40,6 +40,15 @@ def test_the_memory_of_the_machine_and_of_its_gpu_are_two(
     assert (choice.kind, choice.dtype) == expected
 
 
+def test_lists_on_a_gpu_are_refused_where_its_memory_is_too_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan, "free_on_gpu", lambda: 2 * GIB)
+    options = BuildOptions(kind="ivf-gpu")
+    with pytest.raises(UserError, match="on the GPU, which does not fit"):
+        choice_of(BuildRequest("k", "QQA", "cuda", options, KEYWORDS, given=True), 1_000_000)
+
+
 def test_no_gpu_is_looked_at_for_an_index_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def look() -> int:
         raise AssertionError

@@ -1,5 +1,6 @@
-"""What both adapters on FAISS hold to."""
+"""What the adapters on FAISS hold to; that of a GPU where there is one, else on a stand-in."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import faiss
@@ -10,6 +11,7 @@ from core.errors import UserError
 from retrieval.index.approximate.faiss_index import FaissIndex
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
+from retrieval.index.approximate.ivf_gpu import IvfGpuIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore
 from tests.retrieval.index.clusters import (
@@ -22,9 +24,17 @@ from tests.retrieval.index.clusters import (
     recall_of,
 )
 from tests.retrieval.index.stores import make_store, no_mask, true_scores
+from tests.support.gpu_of_faiss import stand_in
 
 QUICK = {"ef_construction": 60, "ef_search": 100, "lists": 24, "probes": 14}
-KINDS: list[type[FaissIndex]] = [HnswIndex, IvfIndex]
+KINDS: list[type[FaissIndex]] = [HnswIndex, IvfIndex, IvfGpuIndex]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        stand_in(patch)
+        yield
 
 
 @pytest.fixture(scope="module")
