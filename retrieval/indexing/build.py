@@ -36,6 +36,7 @@ from retrieval.indexing.plan import (
 )
 from retrieval.models import Corpus, IndexForm, IndexVersion
 from retrieval.models.corpus import pairs_of
+from retrieval.registry.question_encoder import plain_model
 from retrieval.vectors.folder import (
     REMOVED,
     complete,
@@ -129,6 +130,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
     store = VectorStore(folder, identity, coverage.shards)
     made = _make_index(request, choice, store, coverage.removed, before, pairs.keys)
     facts = words | _facts(store, made) | {"versions": dict(request.encoder.versions)}
+    facts |= {} if request.given else plain_model(request.encoder)
     return _write_version(made.index, coverage, pairs, facts, request.corpus)
 
 

@@ -6,18 +6,17 @@ from django.db import transaction
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import open_index
 from retrieval.index.versions import chosen_index, current_index, index_root
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.ranking.fusion import ALONE
-from retrieval.registry.registry import model_of
+from retrieval.registry.question_encoder import question_encoder
 from retrieval.search.candidates import find, require_enough, require_same_model, save
 from retrieval.search.retrievers import checked, open_retrievers
 from retrieval.vectors.folder import open_version_store
-from retrieval.vectors.types import Encoder, Vectors
+from retrieval.vectors.types import QuestionEncoder, Vectors
 
-__all__ = ["current_index", "load_encoder", "pair_vectors", "retrieve"]
+__all__ = ["current_index", "pair_vectors", "retrieve"]
 
 LOOKUP = 2_000  # ids in one database query
 
@@ -31,7 +30,7 @@ def retrieve(
     encoding: Progress = no_progress,
     reading: Progress = no_progress,
     device: str = "auto",
-    encoder: Encoder | None = None,
+    encoder: QuestionEncoder | None = None,
     fresh: bool = False,
     conclude: Callable[[int], object] = lambda retrieved: None,
 ) -> int:
@@ -54,7 +53,7 @@ def retrieve(
     index = open_index(version)
     excluded = index.excluded([query.question_key for query in queries])
     require_enough(queries, index, excluded, k)
-    encoder = encoder or load_encoder(model_of(version), device)
+    encoder = encoder or question_encoder(version, device, questions=len(queries))
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in queries], encoding)
     asked = open_retrievers(version, index, names, reading)
