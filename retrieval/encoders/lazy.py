@@ -9,6 +9,7 @@ from retrieval.encoders.selector import Scorer, Selector
 from retrieval.vectors.types import Encoder
 
 if TYPE_CHECKING:
+    from retrieval.encoders.plain_bert import PlainBert
     from retrieval.encoders.precision import Precision
 
 
@@ -50,6 +51,19 @@ def load_selector(folder: Path, device: str = "auto") -> Selector:
     from retrieval.encoders.cross_encoder import load  # noqa: PLC0415
 
     return load.load_selector(folder, device)
+
+
+def plain_bert(folder: Path) -> "PlainBert":
+    from retrieval.encoders import plain_bert  # noqa: PLC0415
+
+    return plain_bert.PlainBert(folder)
+
+
+def model_folder(name: str) -> Path | None:
+    """Where the files of a model lie that is found without a hub."""
+    from retrieval.encoders import model_folder  # noqa: PLC0415
+
+    return model_folder.folder_of(name)
 
 
 def require_model(name: str) -> None:

@@ -6,13 +6,10 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.index.port import VectorIndex
 from retrieval.models import IndexKind, IndexVersion
-from retrieval.vectors.store import VectorStore
-from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:
     from retrieval.index.approximate.engine_index import EngineIndex
     from retrieval.index.lexical.bm25_index import LexicalIndex
-    from retrieval.index.recall import Recall
 
 
 def index_class(kind: str) -> type[VectorIndex]:
@@ -56,15 +53,6 @@ def engine_class(kind: str) -> "type[EngineIndex]":
             "install the extra milvus (requirements/milvus.txt), or choose another kind."
         ) from error
     return MilvusIndex
-
-
-def measure_recall(
-    index: VectorIndex, store: VectorStore, queries: Vectors, own: Positions, excluded: Mask
-) -> "Recall":
-    """Against exact search."""
-    from retrieval.index import recall  # noqa: PLC0415
-
-    return recall.measure(index, store, queries, own, excluded)
 
 
 def lexical_index(version: IndexVersion, progress: Progress = no_progress) -> "LexicalIndex":

@@ -1,10 +1,11 @@
 """An index in use: its vectors, the adapter that searches them, and what no search may find."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.lazy import index_class
 from retrieval.index.port import VectorIndex
 from retrieval.index.rescore import Scores, nearest
@@ -38,6 +39,10 @@ class OpenIndex:
         """How many that its corpus has now it lacks; `excluded` without any question."""
         searchable = len(excluded) - int(np.count_nonzero(excluded))
         return max(0, living_pairs(self.version.corpus) - searchable)
+
+    def exactly(self) -> "OpenIndex":
+        """Searched by comparing every row."""
+        return replace(self, index=ExactIndex(self.store))
 
     def search(self, queries: Vectors, k: int, excluded: Mask) -> tuple[Positions, Scores]:
         return nearest(self.index, self.store, queries, k, excluded)

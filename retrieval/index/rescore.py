@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
-from retrieval.index.exact.lazy import exact_index
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.port import VectorIndex
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
@@ -46,7 +46,7 @@ def nearest(
         if index.exact:
             width = min(len(store), width * 4)
         elif pending.size:  # made wider and wider, it would look at every row, and slowly
-            index = exact_index(store)
+            index = ExactIndex(store)
     return positions, scores
 
 

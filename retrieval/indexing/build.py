@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.encoders.lazy import chosen_device, load_encoder
 from retrieval.index.choice import Choice
-from retrieval.index.lazy import measure_recall
 from retrieval.index.port import VectorIndex
+from retrieval.index.recall import Recall, as_new, measure
 from retrieval.index.versions import (
     WITHDRAWN,
     choose,
@@ -36,6 +36,7 @@ from retrieval.indexing.plan import (
 )
 from retrieval.models import Corpus, IndexForm, IndexVersion
 from retrieval.models.corpus import pairs_of
+from retrieval.registry.question_encoder import plain_model
 from retrieval.vectors.folder import (
     REMOVED,
     complete,
@@ -49,9 +50,6 @@ from retrieval.vectors.remote import fetch_holding, publish
 from retrieval.vectors.shards import Identity, Shard, sound_shards
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Encoder, Mask, PairKeys, unpacked
-
-if TYPE_CHECKING:
-    from retrieval.index.recall import Recall
 
 # How many pairs will be encoded, and a sentence on what was chosen.
 Announce = Callable[[int, str], object]
@@ -129,6 +127,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
     store = VectorStore(folder, identity, coverage.shards)
     made = _make_index(request, choice, store, coverage.removed, before, pairs.keys)
     facts = words | _facts(store, made) | {"versions": dict(request.encoder.versions)}
+    facts |= {} if request.given else plain_model(request.encoder)
     return _write_version(made.index, coverage, pairs, facts, request.corpus)
 
 
@@ -175,14 +174,15 @@ def _make_index(
 ) -> MadeIndex:
     """Refused where it finds less than was asked for."""
 
-    def measure(index: VectorIndex) -> "Recall":
+    def of_questions(index: VectorIndex) -> Recall:
         sample = sampled(keys, RECALL_SAMPLE)
         questions = [question for question, _ in texts_of(unpacked(sample))]
-        queries = request.encoder.encode_questions(questions)
-        return measure_recall(index, store, queries, store.positions_of(sample), removed)
+        own = store.positions_of(sample)
+        queries = as_new(store, request.encoder.encode_questions(questions), own)
+        return measure(index, store, queries, own, removed)
 
     wanted = request.options.recall
-    made = make_index(choice, store, removed, before, measure, wanted)
+    made = make_index(choice, store, removed, before, of_questions, wanted)
     if made.recall is not None and not made.finds(wanted):
         raise UserError(
             f"The index of the kind {choice.kind} finds {made.recall.value:.4f} of the "

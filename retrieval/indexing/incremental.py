@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from retrieval.index.choice import Choice
 from retrieval.index.lazy import index_class
 from retrieval.index.open_index import open_index
 from retrieval.index.port import VectorIndex
+from retrieval.index.recall import Recall
 from retrieval.index.versions import folder_of, index_root
 from retrieval.indexing.coverage import Coverage, cover
 from retrieval.models import IndexVersion
@@ -20,10 +20,6 @@ from retrieval.vectors.folder import REMOVED, shards_of, verify
 from retrieval.vectors.shards import Shard, names
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, PairKeys
-
-if TYPE_CHECKING:
-    from retrieval.index.recall import Recall
-
 
 # Of the rows that it was built over: added or removed since. A graph that grows from a few rows is
 # a worse one, and rows that are removed may stay in it.
@@ -52,7 +48,7 @@ def ground(
 @dataclass(frozen=True)
 class MadeIndex:
     index: VectorIndex
-    recall: "Recall | None"  # None: it is exact
+    recall: Recall | None  # None: it is exact
     built_over: dict[str, int]  # before it grew
 
     def finds(self, wanted: float) -> bool:
@@ -64,7 +60,7 @@ def make_index(
     store: VectorStore,
     removed: Mask,
     before: IndexVersion | None,
-    measure: Callable[[VectorIndex], "Recall"],
+    measure: Callable[[VectorIndex], Recall],
     wanted: float,
 ) -> MadeIndex:
     """Grown where it can be and is still good enough, else built."""
@@ -78,7 +74,7 @@ def make_index(
 
 
 def _measured(
-    index: VectorIndex, built_over: dict[str, int], measure: Callable[[VectorIndex], "Recall"]
+    index: VectorIndex, built_over: dict[str, int], measure: Callable[[VectorIndex], Recall]
 ) -> MadeIndex:
     return MadeIndex(index, None if index.exact else measure(index), built_over)
 

@@ -69,6 +69,19 @@ class QuerySet(models.Model):
         return tuple(self.retrieval.get("retrievers", ALONE))
 
     @property
+    def recall_warning(self) -> str:
+        """Where the index found less of these queries than it was built for; else empty."""
+        if "searched" not in self.retrieval:
+            return ""
+        recall = self.retrieval["recall"]
+        return (
+            f"The index found {recall['value']:.4f} of the {recall['at']} nearest pairs of "
+            f"{recall['sample']:,} queries, below the {recall['wanted']:g} requested: all were "
+            "compared instead. Build the index again by `quorum index build`, of another --kind or "
+            "with a higher --recall."
+        )
+
+    @property
     def pool(self) -> tuple[str, ...]:
         """The retrievers that its candidates tell of: none where the dense one alone found all."""
         names = tuple(self.retrieval.get("retrievers", ()))

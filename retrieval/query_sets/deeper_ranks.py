@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import OpenIndex, open_index
 from retrieval.index.versions import index_root
 from retrieval.models import Candidate, IndexVersion, Query, QuerySet
 from retrieval.query_sets.held_out import sample_of, save_drawn
-from retrieval.registry.registry import model_of
+from retrieval.registry.question_encoder import question_encoder
 from retrieval.search.candidates import Retrieved, find, require_enough, require_same_model, save
 from retrieval.search.retrievers import open_retrievers
 from retrieval.vectors.folder import verify
-from retrieval.vectors.types import Encoder
+from retrieval.vectors.types import QuestionEncoder
 
 LOOKUP = 200  # queries, with all their candidates
 
@@ -40,7 +39,7 @@ def retrieve_deeper(
     as_far_as_it_goes: bool = False,
     progress: Progress = no_progress,
     device: str = "auto",
-    encoder: Encoder | None = None,
+    encoder: QuestionEncoder | None = None,
 ) -> Deeper:
     """Ranks k + 1 to `to` of some queries, drawn by the seed; the query set has ranks 1 to k.
 
@@ -54,7 +53,7 @@ def retrieve_deeper(
     if as_far_as_it_goes:
         to = max(k + 1, min(to, int((~excluded).sum())))
     require_enough(drawn, index, excluded, to)
-    encoder = encoder or load_encoder(model_of(version), device)
+    encoder = encoder or question_encoder(version, device, questions=len(drawn))
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in drawn])
     asked = open_retrievers(version, index, studied.retrievers)

@@ -13,7 +13,7 @@ from retrieval.index.rescore import Scores
 from retrieval.models import Candidate, IndexVersion, QaPair, Query
 from retrieval.search.retrievers import Ranks, Retrievers
 from retrieval.vectors.folder import rebuild_hint
-from retrieval.vectors.types import Encoder, Mask, Positions, Vectors, unpacked
+from retrieval.vectors.types import Mask, Positions, QuestionEncoder, Vectors, unpacked
 
 # An exact search reads all vectors once a call: 15,211 queries x 384 floats are but 23 MB.
 SEARCHED_AT_ONCE = 4_096
@@ -44,7 +44,7 @@ def require_enough(queries: Sequence[Query], index: OpenIndex, excluded: Mask, k
         )
 
 
-def require_same_model(index: IndexVersion, encoder: Encoder) -> None:
+def require_same_model(index: IndexVersion, encoder: QuestionEncoder) -> None:
     if encoder.fingerprint != index.manifest["model_fingerprint"]:
         raise UserError(
             f"The model {encoder.name} is not the one that the index was made with, {index.model} "

@@ -1,25 +1,29 @@
 """Retrieving the candidates of a query set, and the vectors of pairs."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
+import numpy as np
 from django.db import transaction
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.encoders.lazy import load_encoder
-from retrieval.index.open_index import open_index
+from retrieval.index.open_index import OpenIndex, open_index
+from retrieval.index.recall import Recall, measure
 from retrieval.index.versions import chosen_index, current_index, index_root
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
-from retrieval.ranking.fusion import ALONE
-from retrieval.registry.registry import model_of
+from retrieval.ranking.fusion import ALONE, DENSE
+from retrieval.registry.question_encoder import question_encoder
 from retrieval.search.candidates import find, require_enough, require_same_model, save
 from retrieval.search.retrievers import checked, open_retrievers
 from retrieval.vectors.folder import open_version_store
-from retrieval.vectors.types import Encoder, Vectors
+from retrieval.vectors.types import Mask, QuestionEncoder, Vectors
 
-__all__ = ["current_index", "load_encoder", "pair_vectors", "retrieve"]
+__all__ = ["current_index", "pair_vectors", "retrieve"]
 
 LOOKUP = 2_000  # ids in one database query
+MEASURED_ON = 500  # queries
+SEED = 1
 
 
 def retrieve(
@@ -31,7 +35,7 @@ def retrieve(
     encoding: Progress = no_progress,
     reading: Progress = no_progress,
     device: str = "auto",
-    encoder: Encoder | None = None,
+    encoder: QuestionEncoder | None = None,
     fresh: bool = False,
     conclude: Callable[[int], object] = lambda retrieved: None,
 ) -> int:
@@ -40,6 +44,8 @@ def retrieve(
     No pair whose question is one of this query set's is a candidate of any of its queries. Pairs
     that the index of its corpus lacks are none either: `retrieval` says how many, and with `fresh`
     they are refused.
+    An index that finds less of these very queries than it was built for is not used: they are
+    searched exactly, and `retrieval` says so.
     Done before with the same index and retrievers, it only counts. `progress` counts the queries
     searched for, after `encoding` those encoded and `reading` the pairs that BM25 has to read
     where nobody searched them by it before; saving follows, and in its transaction `conclude` is
@@ -54,14 +60,22 @@ def retrieve(
     index = open_index(version)
     excluded = index.excluded([query.question_key for query in queries])
     require_enough(queries, index, excluded, k)
-    encoder = encoder or load_encoder(model_of(version), device)
+    encoder = encoder or question_encoder(version, device, questions=len(queries))
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in queries], encoding)
+    details: dict[str, object] = {"retrievers": list(names)}
+    if DENSE in names and queries and not index.index.exact:
+        wanted = float(version.manifest["asked"]["recall"])
+        recall = _recall(index, vectors, excluded, k)
+        details["recall"] = asdict(recall) | {"wanted": wanted}
+        if recall.value < wanted:
+            index, details["searched"] = index.exactly(), "exact"
     asked = open_retrievers(version, index, names, reading)
     retrieved = find(queries, vectors, asked, k, excluded, progress=progress)
-    lacking = index.pairs_not_indexed(index.excluded())
+    if lacking := index.pairs_not_indexed(index.excluded()):
+        details["pairs_not_indexed"] = lacking
     with transaction.atomic():
-        _claim(query_set, version, names, lacking)
+        _claim(query_set, version, details)
         save(retrieved)
         conclude(len(queries) * k)
     return len(queries) * k
@@ -83,13 +97,15 @@ def pair_vectors(pair_ids: Sequence[int], index: IndexVersion | None = None) -> 
     return store.rows(store.positions([keys[pk] for pk in pair_ids]))
 
 
-def _claim(
-    query_set: QuerySet, index: IndexVersion, retrievers: tuple[str, ...], lacking: int
-) -> None:
+def _recall(index: OpenIndex, vectors: Vectors, excluded: Mask, k: int) -> Recall:
+    """Of the queries, or of a sample of them."""
+    drawn = np.random.default_rng(SEED).permutation(len(vectors))[:MEASURED_ON]
+    nobody = np.full(len(drawn), -1)
+    return measure(index.index, index.store, vectors[drawn], nobody, excluded, k)
+
+
+def _claim(query_set: QuerySet, index: IndexVersion, retrieval: dict[str, object]) -> None:
     unclaimed = QuerySet.objects.filter(pk=query_set.pk, retrieved_with=None)
-    retrieval: dict[str, object] = {"retrievers": list(retrievers)}
-    if lacking:
-        retrieval["pairs_not_indexed"] = lacking
     if not unclaimed.update(retrieved_with=index, retrieval=retrieval):
         raise UserError(f"Another process has just retrieved the candidates of {query_set}.")
     query_set.retrieved_with, query_set.retrieval = index, retrieval

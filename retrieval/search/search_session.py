@@ -7,15 +7,14 @@ import numpy as np
 
 from core.errors import UserError
 from core.text.clean import clean_text
-from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import open_index
 from retrieval.index.versions import corpus_state
 from retrieval.models import IndexVersion, QaPair
 from retrieval.ranking.fusion import ALONE, DENSE
-from retrieval.registry.registry import model_of
+from retrieval.registry.question_encoder import question_encoder
 from retrieval.search.candidates import require_same_model
 from retrieval.search.retrievers import Pools, Retrievers, open_retrievers
-from retrieval.vectors.types import Encoder, Mask, unpacked
+from retrieval.vectors.types import Mask, QuestionEncoder, unpacked
 
 DEPTH = 30
 
@@ -39,10 +38,10 @@ class Searcher:
     """
 
     def __init__(
-        self, version: IndexVersion, device: str = "auto", *, encoder: Encoder | None = None
+        self, version: IndexVersion, device: str = "auto", *, encoder: QuestionEncoder | None = None
     ) -> None:
         self.version = version
-        self._encoder = encoder or load_encoder(model_of(version), device)
+        self._encoder = encoder or question_encoder(version, device)
         require_same_model(version, self._encoder)
         self._index = open_index(version)
         self._retrievers: dict[tuple[str, ...], Retrievers] = {}

@@ -20,16 +20,23 @@ Mask = NDArray[np.bool_]
 PairKeys = NDArray[np.bytes_]
 
 
-class Encoder(Protocol):
+class QuestionEncoder(Protocol):
     @property
     def name(self) -> str: ...
 
     @property
-    def dimension(self) -> int: ...
-
-    @property
     def fingerprint(self) -> str:
         """Changes whenever the model would give other vectors."""
+
+    def encode_questions(
+        self, questions: Sequence[str], progress: Progress = no_progress
+    ) -> Vectors:
+        """`progress` counts texts done."""
+
+
+class Encoder(QuestionEncoder, Protocol):
+    @property
+    def dimension(self) -> int: ...
 
     @property
     def pooling(self) -> str:
@@ -42,11 +49,6 @@ class Encoder(Protocol):
     @property
     def versions(self) -> Mapping[str, str]:
         """The libraries that the vectors may depend on."""
-
-    def encode_questions(
-        self, questions: Sequence[str], progress: Progress = no_progress
-    ) -> Vectors:
-        """`progress` counts texts done."""
 
     def encode_pairs(
         self, pairs: Sequence[tuple[str, str]], progress: Progress = no_progress

@@ -50,8 +50,12 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
     total = campaign.query_set.queries.count()
     names = options["retrievers"] or campaign.query_set.retrievers
 
-    def lacking() -> Result:
-        return {"pairs_not_indexed": campaign.query_set.retrieval.get("pairs_not_indexed", 0)}
+    def details() -> Result:
+        retrieval = campaign.query_set.retrieval
+        number = retrieval.get("pairs_not_indexed", 0)
+        measured = {"recall": retrieval["recall"]["value"]} if "recall" in retrieval else {}
+        warning = campaign.query_set.recall_warning
+        return {"pairs_not_indexed": number} | measured | ({"warning": warning} if warning else {})
 
     retrieved = retrieve(
         campaign.query_set,
@@ -63,10 +67,10 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
         reading=run.stage("reading the pairs' words", None),
         progress=run.stage("looking for candidates", total),
         conclude=lambda retrieved: run.log(
-            {"retrievers": list(names), "queries": total, "candidates": retrieved} | lacking()
+            {"retrievers": list(names), "queries": total, "candidates": retrieved} | details()
         ),
     )
-    return {"queries": total, "candidates": retrieved} | lacking()
+    return {"queries": total, "candidates": retrieved} | details()
 
 
 def _pack(campaign: Campaign, options: Options, run: Run) -> Result:

@@ -4,10 +4,9 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
-import torch
 from threadpoolctl import ThreadpoolController
 
 from retrieval.index.exact.top_k import TopK, in_half_precision, margin
@@ -28,28 +27,38 @@ _one_search = threading.Lock()
 def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Neighbours:
     """The best of each query among all rows that are not left out."""
     half = in_half_precision(len(queries), store.identity.dtype)
-    # In half precision torch multiplies, with threads of its own.
-    workers = 1 if half else torch.get_num_threads()
-    shared = [
-        [TopK(queries[some], width, left_out, half=half) for _ in range(splits)]
-        for some, splits in _shares(len(queries), workers)
-    ]
     positions = np.empty((len(queries), width), np.int64)
     scores = np.empty((len(queries), width), np.float32)
-    threads = _threads(workers, os.getpid())
-    with _one_search, _libraries().limit(limits=1):
-        for blocks in _chunks(store):
-            jobs = [
-                threads.submit(_take, best, blocks, part=part, parts=len(splits))
-                for splits in shared
-                for part, best in enumerate(splits)
-            ]
-            for job in jobs:
-                job.result()
+    with _one_search:
+        # In half precision torch multiplies, with threads of its own.
+        workers = 1 if half else _cores()
+        shared = [
+            [TopK(queries[some], width, left_out, half=half) for _ in range(splits)]
+            for some, splits in _shares(len(queries), workers)
+        ]
+        threads = _threads(workers, os.getpid())
+        with _libraries().limit(limits=1):
+            for blocks in _chunks(store):
+                _take_all(threads, shared, blocks)
         merged = threads.map(_merged, shared)
         for (some, _), best in zip(_shares(len(queries), workers), merged, strict=True):
             positions[some], scores[some] = best.result()
     return Neighbours(positions, scores, margin(queries, half=half))
+
+
+def _take_all(
+    threads: ThreadPoolExecutor, shared: Sequence[Sequence[TopK]], blocks: Sequence[Block]
+) -> None:
+    takes = [
+        partial(_take, best, blocks, part=part, parts=len(splits))
+        for splits in shared
+        for part, best in enumerate(splits)
+    ]
+    jobs = [threads.submit(take) for take in takes[1:]]
+    for take in takes[:1]:  # here: one thread less has to wake
+        take()
+    for job in jobs:
+        job.result()
 
 
 @cache
@@ -57,6 +66,11 @@ def _threads(workers: int, process: int) -> ThreadPoolExecutor:
     """They stay: to start them for every question takes long on a busy machine. A process that
     was forked has none of its parent's."""
     return ThreadPoolExecutor(workers, thread_name_prefix="scan")
+
+
+def _cores() -> int:
+    """That numpy's library would use; not while a search limits it."""
+    return max((library.num_threads for library in _libraries().lib_controllers), default=1)
 
 
 @cache

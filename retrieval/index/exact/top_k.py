@@ -1,20 +1,22 @@
 """The best rows of some queries, among all rows shown to it."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from retrieval.index.exact.lazy import half_query, in_single
 from retrieval.index.port import rounding_error
 from retrieval.vectors.types import Mask, Positions, Stored, Vectors
+
+if TYPE_CHECKING:
+    from retrieval.index.exact.half_precision import Single
 
 SCORES_AT_ONCE = 2**18  # 1 MB: they stay in the cache
 MOST_ROWS = 2**14
 FEWEST_ROWS = 2**9
 FEWEST_SORTED = 2**12
-# Of more numbers torch would share a copy among threads of its own, which wait for each other.
-COPIED_AT_ONCE = 2**15 - 1
 HALF_ULP = 2.0**-11  # the most by which float16 rounds a number of less than 2
 
 Scores = NDArray[np.float32]
@@ -35,8 +37,8 @@ class TopK:
         # A matrix of one column would be compared far more slowly than a vector.
         self._queries = np.ascontiguousarray(queries.T) if count > 1 else queries[0]
         self._products = np.empty((rows, count) if count > 1 else rows, np.float32)
-        self._half = torch.from_numpy(self._queries).half() if half else None
-        self._single = _Single(queries.shape[1])
+        self._half = half_query(self._queries) if half else None
+        self._single: Single | None = None
         self._least = np.full(count, -np.inf, np.float32)
         # Query, position and score of what is kept; the first of them sorted.
         self._kept = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))]
@@ -74,10 +76,18 @@ class TopK:
     def _multiplied(self, rows: Stored) -> Scores:
         products = self._products[: len(rows)]
         if self._half is not None:
-            products[:] = torch.mv(torch.utils.dlpack.from_dlpack(rows), self._half).numpy()
+            products[:] = self._half.products(rows)
+        elif products.ndim == 1:  # row by row memory is read faster than by several at once
+            np.vecdot(self._in_single(rows), self._queries, out=products)
         else:
-            np.matmul(self._single.of(rows), self._queries, out=products)
+            np.matmul(self._in_single(rows), self._queries, out=products)
         return products
+
+    def _in_single(self, rows: Stored) -> Vectors:
+        if rows.dtype == np.float32:
+            return rows.astype(np.float32, copy=False)
+        self._single = self._single or in_single(FEWEST_ROWS, rows.shape[1])
+        return self._single.of(rows)
 
     def _first_least(self, products: Scores) -> Scores:
         """Just below the width-th of a first tile, whose rows would all pass."""
@@ -130,24 +140,3 @@ def margin(queries: Vectors, *, half: bool) -> float:
 def in_half_precision(queries: int, dtype: str) -> bool:
     """To convert rows for one query takes longer than all else."""
     return queries == 1 and dtype == "float16"
-
-
-class _Single:
-    """Rows in float32. By torch: numpy takes ten times as long to convert from float16."""
-
-    def __init__(self, dimension: int) -> None:
-        # Made for float32 too: memory that is not touched is not taken.
-        shape = (FEWEST_ROWS, dimension)
-        self._half = torch.empty(shape, dtype=torch.float16)
-        self._float = torch.empty(shape, dtype=torch.float32)
-        self._from = torch.split(self._half.view(-1), COPIED_AT_ONCE)
-        self._to = torch.split(self._float.view(-1), COPIED_AT_ONCE)
-
-    def of(self, rows: Stored) -> Vectors:
-        """At most FEWEST_ROWS of float16; the next overwrite them."""
-        if rows.dtype == np.float32:
-            return rows.astype(np.float32, copy=False)
-        np.copyto(self._half.numpy()[: len(rows)], rows)
-        parts = -(-rows.size // COPIED_AT_ONCE)
-        torch._foreach_copy_(self._to[:parts], self._from[:parts])
-        return self._float.numpy()[: len(rows)]

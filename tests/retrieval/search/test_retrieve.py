@@ -8,8 +8,12 @@ import pytest
 from django.db import IntegrityError
 
 from core.errors import UserError
+from retrieval.index.approximate.hnsw import HnswIndex
+from retrieval.index.port import Neighbours
+from retrieval.indexing.plan import BuildOptions
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.search.retrieve import pair_vectors, retrieve
+from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, Interrupted, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
@@ -257,3 +261,41 @@ def test_the_database_refuses_impossible_candidates(
     candidate = change(Candidate.objects.get(rank=1))
     with pytest.raises(IntegrityError):
         candidate.save()
+
+
+# recall
+
+
+def of_kind_hnsw() -> IndexVersion:
+    return build("QQ", options=BuildOptions(kind="hnsw", recall=0.9))
+
+
+def test_what_an_index_finds_of_the_very_queries_is_kept(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS)
+    of_kind_hnsw()
+    query_set = sample_queries("held out", 60, 3)
+    retrieve(query_set, k=13, encoder=KEYWORDS)
+    recall = query_set.retrieval["recall"]
+    assert (recall["at"], recall["sample"], recall["wanted"]) == (13, 60, 0.9)
+    assert 0.9 <= recall["value"] <= 1
+    assert query_set.recall_warning == ""
+
+
+def test_queries_of_which_an_index_finds_too_little_are_searched_exactly_and_it_is_said(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    of_kind_hnsw()
+    search = HnswIndex.search
+
+    def forgetful(index: HnswIndex, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
+        """It knows every sixth row."""
+        return search(index, queries, width, excluded | (np.arange(len(excluded)) % 6 > 0))
+
+    monkeypatch.setattr(HnswIndex, "search", forgetful)
+    query_set = sample_queries("held out", 60, 3)
+    retrieve(query_set, k=13, encoder=KEYWORDS)
+    assert candidates(query_set) == brute_force(query_set, 13, "QQ")
+    assert 0 < query_set.retrieval["recall"]["value"] < 0.9
+    said = "of the 13 nearest pairs of 60 queries, below the 0.9 requested: all were compared"
+    assert said in query_set.recall_warning

@@ -125,13 +125,13 @@ def test_what_cannot_be_asked_is_no_error(as_: As, asked: str, status: int) -> N
 def test_the_model_is_in_memory_before_the_first_question(
     add_pairs: AddPairs, as_: As, minilm: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[str] = []
+    loaded: list[object] = []
 
-    def load(model: str, *_: object) -> Any:
-        loaded.append(model)
+    def load(version: object, *_: object) -> Any:
+        loaded.append(version)
         return minilm
 
-    monkeypatch.setattr(search_session, "load_encoder", load)
+    monkeypatch.setattr(search_session, "question_encoder", load)
     search_runner._searcher.cache_clear()
     browser, warm = as_("looker"), reverse("database-warm")
     assert warm.encode() in browser.get(reverse("database-search")).content

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from retrieval.index.exact import scan, top_k
+from retrieval.index.exact import half_precision, scan, top_k
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
@@ -79,11 +78,11 @@ def test_the_best_are_found_whatever_the_tiles_and_threads(
         patch.setattr(top_k, "FEWEST_ROWS", rows)
         patch.setattr(top_k, "SCORES_AT_ONCE", 3 * rows * queries)
         patch.setattr(top_k, "FEWEST_SORTED", 1)
-        patch.setattr(top_k, "COPIED_AT_ONCE", 5)
+        patch.setattr(half_precision, "COPIED_AT_ONCE", 5)
         patch.setattr(scan, "CHUNK_BYTES", chunk)
         patch.setattr(scan, "FEWEST_QUERIES", 2)
         patch.setattr(scan, "MOST_QUERIES", 3)
-        patch.setattr(torch, "get_num_threads", lambda: workers)
+        patch.setattr(scan, "_cores", lambda: workers)
         assert_nothing_nearer_is_left_out(store, unit_vectors(queries, 12, seed), width, excluded)
 
 
