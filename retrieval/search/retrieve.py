@@ -10,6 +10,7 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.index.open_index import OpenIndex, open_index
 from retrieval.index.recall import Recall, measure
+from retrieval.index.tuning import RECALL
 from retrieval.index.versions import chosen_index, current_index, index_root
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.ranking.fusion import ALONE, DENSE
@@ -65,7 +66,7 @@ def retrieve(
     vectors = encoder.encode_questions([query.text for query in queries], encoding)
     details: dict[str, object] = {"retrievers": list(names)}
     if DENSE in names and queries and not index.index.exact:
-        wanted = float(version.manifest["asked"]["recall"])
+        wanted = float(version.manifest.get("asked", {}).get("recall", RECALL))
         recall = _recall(index, vectors, excluded, k)
         details["recall"] = asdict(recall) | {"wanted": wanted}
         if recall.value < wanted:
