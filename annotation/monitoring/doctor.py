@@ -123,7 +123,7 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
 
 
 def check_jobs() -> Iterator[Check]:
-    """Told where jobs wait that nobody takes."""
+    """Only where jobs wait that nobody takes."""
     long_ago = timezone.now() - leases.STALE
     waiting = Job.objects.filter(state=leases.QUEUED, requested_at__lt=long_ago).count()
     at_work = Job.objects.filter(state=leases.RUNNING, beat_at__gt=long_ago).exists()

@@ -77,8 +77,8 @@ class QuerySet(models.Model):
         return (
             f"The index found {recall['value']:.4f} of the {recall['at']} nearest pairs of "
             f"{recall['sample']:,} queries, below the {recall['wanted']:g} requested: all were "
-            "compared instead. Build the index again by `quorum index build`, of another --kind or "
-            "with a higher --recall."
+            "compared instead. Build the index again with `quorum index build`, using another "
+            "--kind or a higher --recall."
         )
 
     @property

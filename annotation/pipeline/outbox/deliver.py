@@ -71,9 +71,9 @@ def deliver(
             held = _held(campaign, short)
             batch = claim(campaign, clock(), mine, held=held, size=caller.batch)
             record = partial(_record, campaign, answered, clock())
-            if not batch and not answered:
-                return Delivery(sent, failed, short)
             if not batch:
+                if not answered:
+                    return Delivery(sent, failed, short)
                 record()  # what waited for its turn after these calls may follow now
                 answered = []
                 continue

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from annotation.crowd.port import CrowdError, Submission
+from annotation.crowd.port import CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Worker
 from annotation.pipeline.advance import advance
 from annotation.pipeline.collecting.collect import fetch_submissions
@@ -58,6 +58,24 @@ def test_only_what_is_new_is_fetched(stage: Stage) -> None:
     stage.work("bob", 4)
     assert fetch_submissions(stage.campaign, crowd).new == 1
     assert crowd.asked == [stage.hit(2).crowd_id, stage.hit(4).crowd_id]
+
+
+def test_what_was_read_before_the_list_of_hits_broke_off_is_stored(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.publish()
+    stage.work("ada", 1)
+    stage.work("bob", 2)
+    monkeypatch.setattr("annotation.pipeline.outbox.threads.CALLS_A_THREAD", 1)
+
+    class BrokenList(LentCrowd):
+        def hits(self) -> Iterator[CrowdHit]:
+            yield from super().hits()
+            raise CrowdError("not now", permanent=False)
+
+    with pytest.raises(CrowdError):
+        fetch_submissions(stage.campaign, BrokenList(stage.mturk.url), threads=1)
+    assert Assignment.objects.count() == 2
 
 
 def test_collecting_twice_adds_nothing(stage: Stage) -> None:

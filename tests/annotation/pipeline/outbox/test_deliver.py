@@ -46,6 +46,17 @@ def test_slow_calls_do_not_let_their_claims_run_out(
     assert begun + timedelta(seconds=settings.CLAIM_SECONDS) <= min(filter(None, claimed))
 
 
+def test_what_each_batch_brought_is_recorded(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotation.pipeline.outbox.threads.CALLS_A_THREAD", 2)
+    publish(stage.campaign, stage.mturk.crowd)
+    assert (
+        deliver(stage.campaign, stage.mturk.crowd, clock=stage.mturk.clock.now, threads=1).sent == 5
+    )
+    assert waiting(stage.campaign) == 0
+    keys = stage.mturk.rows("SELECT requester_annotation, hit_id FROM hits")
+    assert sorted(keys) == sorted(stage.campaign.hits.values_list("key", "crowd_id"))
+
+
 def max_assignments(stage: Stage) -> int:
     return int(stage.mturk.rows("SELECT max_assignments FROM hits")[0][0])
 
