@@ -294,6 +294,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "annotation.web.account.home.entrance",
             ],
+            "builtins": ["core.text.filters"],
             "libraries": {
                 "charts": "annotation.web.base.chart_tables",
                 "crowd_text": "annotation.web.base.crowd_text",
@@ -332,6 +333,8 @@ LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
+USE_I18N = False  # all words are English: nothing is looked up
+NUMBER_GROUPING = 3  # where a template asks for it
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 with _writing_data():

@@ -1,26 +1,14 @@
 """Releases and how they came to be, to look at: what is published never changes."""
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
-from unfold.admin import TabularInline
+from django.db.models import Count, Sum
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from exports.models import Build, Download, Release, ReleaseFile
+from exports.models import Build, Download, Release
 from retrieval.admin import ReadOnlyAdmin
-
-
-class ReleaseFileInline(TabularInline):  # type: ignore[misc]
-    model = ReleaseFile
-    fields = ("path", "bytes", "sha256")
-    ordering = ("path",)
-    extra = 0
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ReleaseFile]:
-        """With what each file is called after."""
-        rows: QuerySet[ReleaseFile] = super().get_queryset(request)
-        return rows.select_related("release__campaign")
-
-    hide_title = True
 
 
 @admin.register(Release)
@@ -29,7 +17,19 @@ class ReleaseAdmin(ReadOnlyAdmin):
     list_select_related = ("campaign",)
     list_filter = ("campaign",)
     search_fields = ("campaign__name", "manifest_sha256")
-    inlines = (ReleaseFileInline,)
+    # Its statistics, changes and files stand on its own page.
+    fields = ("page", "prefix", "manifest_sha256", "created_at", "created_by", "files_in_all")
+    readonly_fields = ("page", "files_in_all")
+
+    @admin.display(description="release")
+    def page(self, release: Release) -> SafeString:
+        address = reverse("release", args=[release.campaign.name, release.number])
+        return format_html('<a href="{}">{}</a>', address, release)
+
+    @admin.display(description="files")
+    def files_in_all(self, release: Release) -> str:
+        sums = release.files.aggregate(files=Count("pk"), bytes=Sum("bytes", default=0))
+        return f"{sums['files']:,}, {filesizeformat(sums['bytes'])}"
 
 
 @admin.register(Build)

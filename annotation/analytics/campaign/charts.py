@@ -1,7 +1,7 @@
 """Charts as plain data: pages draw them, programs read them, both show them as a table."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from annotation.protocol.policy.crowds import CrowdTraits
@@ -35,7 +35,7 @@ class Chart:
     @property
     def data(self) -> dict[str, object]:
         """What the script draws."""
-        return asdict(self)
+        return {**vars(self), "series": [vars(one) for one in self.series]}
 
     def said(self, crowd: CrowdTraits) -> Self:
         """In the words of a campaign's crowd."""

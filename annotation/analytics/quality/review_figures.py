@@ -1,7 +1,7 @@
 """Figures for the pages of review and of controls, made after a pass with a campaign's snapshot.
 
-Keys of `figures`: controls, as `control_figures` counts them, and disagreements, the list that
-`weigh_all` makes.
+Keys of `figures`: controls, as `control_figures` counts them, with the exposure of the campaign's
+own, or else of the pool's; and disagreements, the list that `weigh_all` makes.
 """
 
 from django.db.models import QuerySet
@@ -14,6 +14,7 @@ from annotation.analytics.quality.control_accuracy import (
     rates_of,
 )
 from annotation.models import Campaign, Control, ReviewFigures
+from annotation.pipeline.controls.own_controls import OF_POOL, OWN, exposures
 from annotation.pipeline.labelling.disagreements import STORED, weigh_all
 from annotation.pipeline.outbox.claims import Clock
 from annotation.protocol.screening.control_accuracy import ControlRate
@@ -21,15 +22,29 @@ from annotation.protocol.screening.control_accuracy import ControlRate
 
 def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
     """Made again, in the place of the last one."""
-    figures = {"controls": control_figures(campaign), STORED: weigh_all(campaign)}
+    figures = {
+        "controls": {**control_figures(campaign), "exposure": _exposure(campaign)},
+        STORED: weigh_all(campaign),
+    }
     made, _ = ReviewFigures.objects.update_or_create(
         campaign=campaign, defaults={"at": clock(), "figures": figures}
     )
     return made
 
 
+def _exposure(campaign: Campaign) -> dict[str, int | bool]:
+    own = campaign.controls.filter(drafted=True, retired_at=None).exists()
+    met = exposures(campaign, OWN if own else OF_POOL).values()
+    return {
+        "of_pool": not own,
+        "worn": sum(one.is_worn for one in met),  # of the pool, nothing retires
+        "most": max((one.most for one in met), default=0),  # meetings of a worker with a control
+        "revealed": sum(one.revealed > 0 for one in met),  # whose answer somebody knows
+    }
+
+
 def of_campaign(campaign: Campaign) -> Figures | None:
-    """Of its controls, by kind; None before they were first counted."""
+    """Of its controls, by kind, and their exposure; None before they were first counted."""
     rows = ReviewFigures.objects.filter(campaign=campaign)
     return rows.values_list("figures__controls", flat=True).first()
 

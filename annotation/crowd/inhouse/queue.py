@@ -14,6 +14,7 @@ from typing import Any
 from django.db import connection
 
 from annotation.crowd.inhouse.models import Member
+from core.files.prepared import ask
 
 CHOICE = 64  # candidates to choose among: two members seldom want the same one
 TRIES = 2  # at begun HITs: what is gone by then, many others were after as well
@@ -153,8 +154,8 @@ def _candidates_by(
     statement: str, queues: Mapping[int, int], given: Mapping[str, Any]
 ) -> Iterator[Candidate]:
     for queue, seconds in queues.items():
-        rows = _rows(statement, {**given, "queue": queue})
-        hits = _spread(rows) if statement is _PREFERRED else [row[0] for row in rows]
+        rows = ask(statement, {**given, "queue": queue})
+        hits = _spread(rows) if statement is _PREFERRED else [hit for hit, _ in rows]
         yield from (Candidate(hit, seconds) for hit in hits)
 
 
@@ -172,7 +173,7 @@ def open_queues(
 
     `closed`: primary keys of those that the caller knows are not for this member.
     """
-    rows = _rows(_QUEUES, {"member": member.pk, "queue_id": queue_id})
+    rows = ask(_QUEUES, {"member": member.pk, "queue_id": queue_id})
     return {queue: seconds for queue, seconds in rows if queue not in closed}
 
 
@@ -182,13 +183,13 @@ def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
     for state in (_FRESH, _BEGUN):
         statement = _COUNT.format(state=state, qualified=_QUALIFIED, not_at_it=_NOT_AT_IT)
         given = {"member": member.pk, "queue": queue, "now": stored(now), "most": most - total}
-        total += _rows(statement, given)[0][0]
+        total += ask(statement, given)[0][0]
     return total
 
 
 def may_take(member: Member, hit: int) -> bool:
     """Whether the member may work on it, were an assignment open."""
-    return bool(_rows(_MAY_TAKE, {"member": member.pk, "hit": hit}))
+    return bool(ask(_MAY_TAKE, {"member": member.pk, "hit": hit}))
 
 
 def rule(member: str) -> str:
@@ -203,9 +204,3 @@ def rule(member: str) -> str:
 def stored(at: datetime) -> Any:
     """As the database's own column holds it."""
     return connection.ops.adapt_datetimefield_value(at)
-
-
-def _rows(statement: str, given: Mapping[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, given)
-        return list(cursor.fetchall())

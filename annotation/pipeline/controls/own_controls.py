@@ -14,18 +14,22 @@ from annotation.protocol.packing.own_controls import (
     OwnControl,
     exposures_of,
 )
+from core.files.prepared import ask
 
 # Of items: those of a campaign's own controls, and of the pool that all campaigns share.
 OWN, OF_POOL = Q(control__drafted=True), Q(control__isnull=False, control__campaign=None)
 
 # Written out because every HIT is taken through it. What the member has met is read from the crowd
 # itself: their work is collected only later.
-_PUT_OFF = """
+_HAVING = """
 SELECT h.id FROM annotation_hititem i JOIN annotation_hit asked ON asked.id = i.hit_id
 JOIN inhouse_postedhit h ON h.hit_id = asked.crowd_id
-WHERE h.is_open AND i.control_id IN (
-  SELECT id FROM annotation_control WHERE id IN ({revealed})
-  UNION
+WHERE h.is_open AND i.control_id IN ({controls})
+AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
+                WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id)
+"""
+_PUT_OFF = _HAVING.format(
+    controls="""
   SELECT i.control_id
   FROM (SELECT DISTINCT posted_hit_id FROM inhouse_assignment WHERE member_id = %(member)s) taken
   JOIN inhouse_postedhit h ON h.id = taken.posted_hit_id
@@ -33,10 +37,8 @@ WHERE h.is_open AND i.control_id IN (
   JOIN annotation_hititem i ON i.hit_id = asked.id
   JOIN annotation_control c ON c.id = i.control_id
   WHERE c.drafted
-  GROUP BY i.control_id HAVING COUNT(*) >= %(most)s)
-AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
-                WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id)
-"""
+  GROUP BY i.control_id HAVING COUNT(*) >= %(most)s"""
+)
 
 
 def has_own_controls(campaign: Campaign) -> bool:
@@ -89,8 +91,10 @@ def hits_put_off(member: Member) -> frozenset[int]:
 
     The member was told its right answer or, of a campaign's own, has met it MOST_MEETINGS times.
     """
-    revealed = ", ".join(map(str, controls_revealed_to(member))) or "NULL"
     given = {"member": member.pk, "most": MOST_MEETINGS}
+    put_off = frozenset(hit for (hit,) in ask(_PUT_OFF, given))
+    if not (revealed := controls_revealed_to(member)):
+        return put_off
     with connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF.format(revealed=revealed), given)
-        return frozenset(hit for (hit,) in cursor.fetchall())
+        cursor.execute(_HAVING.format(controls=", ".join(map(str, revealed))), given)
+        return put_off | {hit for (hit,) in cursor.fetchall()}

@@ -29,8 +29,7 @@ NOT_CHOSEN = "Only the campaign's own annotators can take this task. Ask its own
 def closed_queues(member: Member) -> frozenset[int]:
     """Primary keys of those whose HITs are not for this member."""
     kept = frozenset(queue for (queue,) in _KEPT_FROM.rows(member.user_id))
-    pilots = Pilot.objects.filter(shown__in=campaigns_with_accounts())
-    conditions = other_conditions(member, list(pilots.values_list("shown_id", "hidden_id")))
+    conditions = other_conditions(member, _PILOTS.rows())
     if not conditions:
         return kept
     return kept | frozenset(_queues(Campaign.objects.filter(pk__in=conditions)))
@@ -48,9 +47,14 @@ def _queues(campaigns: QuerySet[Campaign]) -> QuerySet[HitType, int]:
 
 
 _KEPT_FROM = Prepared(lambda user: _queues(kept_from(user)), NUMBER)
+_PILOTS = Prepared(
+    lambda _: Pilot.objects.filter(shown__in=campaigns_with_accounts()).values_list(
+        "shown_id", "hidden_id"
+    )
+)
 
 
-def other_conditions(member: Member, conditions: Sequence[tuple[int, int]]) -> set[int]:
+def other_conditions(member: Member, conditions: Sequence[tuple[int, ...]]) -> set[int]:
     """Campaigns that are the other condition of one in which the member has had work in hand.
 
     `conditions`: the two campaigns of each pilot.

@@ -1,5 +1,6 @@
 """A HIT in a member's hands: take it, judge it, submit it or give it back."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -40,10 +41,27 @@ from annotation.web.annotator.eligibility import (
 from annotation.web.annotator.judging_context import WorkerItem, judging_context
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.middleware import wants_json
+from core.files.prepared import TEXT, Prepared
 
 NOTHING_LEFT = "There are no more tasks of this kind at the moment. Thank you!"
 NO_KIND = "There are no tasks of this kind: start from your own page."
 NOT_YOURS = "You have no such task: open it from your own page."
+
+
+_SUBMITTED = Prepared(
+    lambda name: Assignment.objects.filter(assignment_id=name).values_list(
+        "member_id", "status", "posted_hit__annotation", "posted_hit__queue__queue_id"
+    ),
+    TEXT,
+)
+_ITEMS = Prepared(
+    lambda hit: (
+        HitItem.objects.filter(hit__key=hit)
+        .order_by("position")
+        .values_list("key", "hit__campaign__policy_data")
+    ),
+    TEXT,
+)
 
 
 class SeeOther(HttpResponseRedirect):
@@ -106,18 +124,15 @@ def renew(request: MemberRequest, assignment_id: str) -> JsonResponse:
 def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
     """What was submitted before stays as it was, and is success. Raises Refused."""
     now = timezone.now()
-    mine = Assignment.objects.filter(member=request.member, assignment_id=assignment_id)
-    columns = "status", "posted_hit__annotation", "posted_hit__queue__queue_id"
-    row = mine.values_list(*columns).first()
-    if row is None:
+    mine = _SUBMITTED.rows(assignment_id)
+    if not mine or mine[0][0] != request.member.pk:
         raise Refused(404, NOT_YOURS)
-    status, hit_key, queue_id = row
-    items = HitItem.objects.filter(hit__key=hit_key).order_by("position")
-    rows = list(items.values_list("key", "hit__campaign__policy_data"))
-    if not rows:
+    _, status, hit_key, queue_id = mine[0]
+    items = _ITEMS.rows(hit_key)
+    if not items:
         raise Refused(409, UNKNOWN)
-    keys = [key for key, _ in rows]
-    sheet = _sheet(request.POST, keys, policy_of(rows[0][1]))
+    keys = [key for key, _ in items]
+    sheet = _sheet(request.POST, keys, policy_of(json.loads(items[0][1])))
     if (fault := _lacking(sheet, keys)) and status not in SUBMITTED_OR_DECIDED:
         if (hit := hit_of(hit_key)) is None:
             raise Refused(409, UNKNOWN)

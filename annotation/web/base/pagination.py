@@ -13,6 +13,7 @@ from django.db.models.expressions import OrderBy
 from django.http import QueryDict
 
 PAGE_SIZE = 50
+PART_SIZE = 20  # of a table that shares its page with others
 MOST_COUNTED = 10_000  # rows; a longer list is not counted for a page
 MOST_STEPS = 100  # back, that an address remembers
 # What leaves some of the rows within reach; where that takes a look at them, it is given them.

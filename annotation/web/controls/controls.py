@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -16,12 +16,11 @@ from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.analytics.quality.control_accuracy import Figures, rates_of
 from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.candidates import control_candidates
-from annotation.pipeline.controls.own_controls import OF_POOL, OWN, exposures
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
-from annotation.web.base.pagination import PAGE_SIZE, Place, Steps, key_of, window
+from annotation.web.base.pagination import PART_SIZE, Place, Steps, key_of, window
 from annotation.web.campaigns.operation import ask_for
 from core.errors import UserError
 from core.text.words import percent
@@ -97,16 +96,17 @@ def controls(request: HttpRequest) -> HttpResponse:
 def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     figures = review_figures.of_campaign(campaign) or {}
     sees_votes = request.user.has_perm(SEE_VOTES, campaign)
-    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign))
-    at = Place(key_of(request.GET.get("from", "")))
+    worst = _worst(campaign, figures)
+    at = Place(key_of(request.GET.get("from", "")), size=PART_SIZE)
     on_page = window(campaign.controls.all(), at=at, reach=REACH)
     steps = Steps(request.GET)
     context: dict[str, Any] = {
         "counted": bool(figures),
         "totals": {kind.value: _total(figures, kind) for kind in Kind},
-        "positives": _lines(figures, Kind.POSITIVE, usable),
-        "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
+        "positives": worst[Kind.POSITIVE],
+        "negatives": worst[Kind.NEGATIVE],
         "own": _own(campaign),
+        "exposure": figures.get("exposure"),
         "leak_warning": leak_warning(campaign),
         "all": on_page,
         "steps": steps,
@@ -125,34 +125,16 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     )
 
 
-@dataclass(frozen=True)
-class OwnControls:
-    """What a campaign has of its own, and who has met it; where it has none, who met the pool's."""
-
-    positives: int
-    negatives: int
-    drafts: int  # that wait for a person
-    worn: int
-    most: int  # meetings of one worker with one control
-    revealed: int  # whose answer somebody knows
-
-    @property
-    def confirmed(self) -> int:
-        return self.positives + self.negatives
-
-
-def _own(campaign: Campaign) -> OwnControls:
+def _own(campaign: Campaign) -> dict[str, int]:
+    """What the campaign has of its own; drafts wait for a person."""
     own = campaign.controls.filter(drafted=True, retired_at=None)
     kinds = dict(own.values_list("kind").annotate(controls=Count("pk")))
-    met = exposures(campaign, OWN if kinds else OF_POOL).values()
-    return OwnControls(
-        positives=kinds.get(Kind.POSITIVE, 0),
-        negatives=kinds.get(Kind.NEGATIVE, 0),
-        drafts=campaign.control_drafts.filter(state=ControlDraft.State.OPEN).count(),
-        worn=sum(one.is_worn for one in met),  # of the pool, nothing retires
-        most=max((one.most for one in met), default=0),
-        revealed=sum(one.revealed > 0 for one in met),
-    )
+    return {
+        "positives": kinds.get(Kind.POSITIVE, 0),
+        "negatives": kinds.get(Kind.NEGATIVE, 0),
+        "confirmed": sum(kinds.values()),
+        "drafts": campaign.control_drafts.filter(state=ControlDraft.State.OPEN).count(),
+    }
 
 
 @require_POST
@@ -171,12 +153,21 @@ def _worst_first(listed: Iterable[Control], rates: dict[int, ControlRate]) -> li
     return [Line(by_key[rate.control], rate) for rate in worst_first(known)]
 
 
-def _lines(figures: Figures, kind: str, controls: QuerySet[Control]) -> list[Line]:
-    """The worst ones that are in use."""
-    rates = rates_of(figures, kind)
-    shown = controls.filter(retired_at=None).in_bulk([rate.control for rate in rates])
-    lines = [Line(shown[rate.control], rate) for rate in rates if rate.control in shown]
-    return lines[:PAGE_SIZE]
+def _worst(campaign: Campaign, figures: Figures) -> dict[str, list[Line]]:
+    """By kind, of those that are in use."""
+    rates = {kind.value: rates_of(figures, kind) for kind in Kind}
+    every = [rate.control for some in rates.values() for rate in some]
+    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign), retired_at=None)
+    in_use = set(usable.filter(pk__in=every).values_list("pk", flat=True))
+    worst = {
+        kind: [rate for rate in some if rate.control in in_use][:PART_SIZE]
+        for kind, some in rates.items()
+    }
+    shown = usable.in_bulk([rate.control for some in worst.values() for rate in some])
+    return {
+        kind: [Line(shown[rate.control], rate) for rate in some if rate.control in shown]
+        for kind, some in worst.items()
+    }
 
 
 def _total(figures: Figures, kind: str) -> Total:
@@ -186,7 +177,7 @@ def _total(figures: Figures, kind: str) -> Total:
 
 def _open(campaign: Campaign) -> list[ControlCandidate]:
     waiting = control_candidates(campaign).filter(state=ControlCandidate.State.OPEN)
-    return list(waiting.select_related(*TEXTS).order_by("pk")[:PAGE_SIZE])
+    return list(waiting.select_related(*TEXTS).order_by("pk")[:PART_SIZE])
 
 
 def newest_job(campaign: Campaign, kind: str) -> Job | None:

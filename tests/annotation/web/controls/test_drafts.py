@@ -4,6 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from annotation.analytics.quality import review_figures
 from annotation.models import AuditEntry, Campaign, ControlDraft
 from retrieval.models import Job
 from tests.annotation.api.people import person
@@ -150,6 +151,7 @@ def test_the_campaign_s_controls_show_who_has_met_how_many(
     assert "HITs contain the general pool and random pairs" in text_of(owner.get(page))
     send(owner, draft(campaign), "confirm")
     draft(campaign, question="waits")
+    review_figures.take(campaign)
     shown = text_of(owner.get(page))
     assert "Decide on 1 draft" in shown
     assert "times one worker met the same control" in shown

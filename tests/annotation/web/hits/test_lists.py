@@ -50,7 +50,8 @@ def campaign() -> Campaign:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of three rows that look through five keys, so that there are many."""
     monkeypatch.setattr(keyset, "PAGE_SIZE", 3)
-    monkeypatch.setattr(triplets, "TEXT_REACH", 4)
+    for name, value in (("TEXT_REACH", 4), ("AT_ONCE", 2), ("MOST_PAIRS", 3)):
+        monkeypatch.setattr(triplets, name, value)
     for module in (triplets, hits, assignments):
         monkeypatch.setattr(module, "REACH", 5)
 
@@ -88,12 +89,16 @@ TRIPLETS: list[tuple[dict[str, object], Callable[[Triplet], bool]]] = [
     ({"q": "MOON"}, lambda row: "moon" in row.candidate.query.text),
     ({"q": "about moon", "label": "1"}, lambda row: about_moon(row) and row.label == 1),
     ({"q": "question 2", "within": "question"}, lambda row: row.candidate.rank == 2),
+    ({"q": "ION 2", "within": "question"}, lambda row: row.candidate.rank == 2),
+    ({"q": "moon", "within": "question"}, lambda row: "moon" in row.candidate.pair.question),
+    ({"q": "%", "within": "question"}, lambda _: False),
     ({"q": "%"}, lambda row: "%" in row.candidate.query.text),
     ({"q": "no such word"}, lambda _: False),
     ({"votes": 9}, lambda _: False),
 ]  # fmt: skip
 
 
+@pytest.mark.concurrent  # PostgreSQL has an index of words
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize(
     ("asked", "expected"), TRIPLETS, ids=lambda one: "rows" if callable(one) else str(one)
