@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from annotation.models import Campaign
 from exports.models import Download, Release
+from tests.annotation.web.base.readers import root
 from tests.exports.support.stored_release import stored_release
 from tests.exports.web.pages import ADDRESS, copy_of, row, text
 
@@ -22,6 +23,13 @@ def test_the_table_of_statistics_is_that_of_the_release(release: Release, dans: 
         f"{split['positives_per_query']['mean']:.1f} ± {split['positives_per_query']['std']:.1f}"
         for split in splits
     ]
+
+
+def test_its_record_in_the_administration_leads_to_it(release: Release) -> None:
+    record = root().get(f"/admin/exports/release/{release.pk}/change/")
+    assert f'href="{ADDRESS}/1"' in record.content.decode()
+    assert f"{release.files.count()}, " in text(record)
+    assert release.manifest_sha256 in text(record)
 
 
 def test_agreement_stands_with_its_interval(release: Release, dans: Client) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from annotation.analytics.quality import review_figures
 from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
 from annotation.pipeline.labelling import disagreements
+from annotation.web.experts import review
 from tests.annotation.support.experts import report, shown
 from tests.annotation.web.base.readers import plays, root
 from tests.exports.support.campaigns import make_campaign
@@ -111,6 +112,25 @@ def test_reported_items_are_listed_with_what_was_said(campaign: Campaign) -> Non
     page = response.content.decode()
     assert HOSTILE not in page
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_each_table_says_how_much_of_its_list_it_shows(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for query in ("moon", "rain"):
+        report(at_rank_2(campaign, query), "unclear")
+    unresolved = campaign.triplets.filter(candidate__query__key="tea", candidate__rank__gt=1)
+    unresolved.update(status="unresolved", label=None)
+    whole = root().get(PAGE).content.decode()
+    assert "The first" not in whole
+    assert "All unresolved triplets" not in whole
+    monkeypatch.setattr(review, "PART_SIZE", 1)
+    short = root().get(PAGE)
+    page = short.content.decode()
+    assert [len(short.context[name]) for name in ("disputed", "unresolved", "reported")] == [1] * 3
+    assert "The first 1 of 3 in the list." in page
+    assert "All unresolved triplets" in page
+    assert "The first 1 are shown." in page
 
 
 def test_a_campaign_without_votes_needs_nobody(campaign: Campaign) -> None:
