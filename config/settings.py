@@ -334,7 +334,6 @@ FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False  # all words are English: nothing is looked up
-NUMBER_GROUPING = 3  # where a template asks for it
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 with _writing_data():

@@ -18,7 +18,15 @@ class ReleaseAdmin(ReadOnlyAdmin):
     list_filter = ("campaign",)
     search_fields = ("campaign__name", "manifest_sha256")
     # Its statistics, changes and files stand on its own page.
-    fields = ("page", "prefix", "manifest_sha256", "created_at", "created_by", "files_in_all")
+    fields = (
+        "page",
+        "prefix",
+        "options",
+        "manifest_sha256",
+        "created_at",
+        "created_by",
+        "files_in_all",
+    )
     readonly_fields = ("page", "files_in_all")
 
     @admin.display(description="release")

@@ -1,6 +1,7 @@
 """In every template: what tables have in each cell. Django's own take several times as long."""
 
 from datetime import UTC, datetime
+from unicodedata import combining
 
 from django.template import Library
 
@@ -9,8 +10,16 @@ register = Library()
 
 @register.filter
 def clip(text: str, letters: int) -> str:
-    """No longer than that, with an ellipsis at the end where something is left out."""
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+    """No longer than that, with an ellipsis at the end where something is left out.
+
+    An accent that is a character of its own counts as one, and stays with its letter.
+    """
+    if len(text) <= letters:
+        return text
+    end = letters - 1
+    while end and combining(text[end]):
+        end -= 1
+    return f"{text[:end]}…"
 
 
 @register.filter

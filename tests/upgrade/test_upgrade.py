@@ -23,7 +23,11 @@ from tests.worlds.older_site import Office, judged, site_in, unpack_older_site, 
 from tests.worlds.small_campaign import Stage
 
 REWARD = 7  # cents, and a team costs no fee
-NEW = {("annotation", "0003_cannot_judge"), ("retrieval", "0002_pair_license")}
+NEW = {
+    ("annotation", "0003_cannot_judge"),
+    ("retrieval", "0002_pair_license"),
+    ("retrieval", "0003_question_words"),
+}
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Figures for the pages of review and of controls, made after a pass with a campaign's snapshot.
 
-Keys of `figures`: controls, as `control_figures` counts them, with the exposure of the campaign's
-own, or else of the pool's; and disagreements, the list that `weigh_all` makes.
+Keys of `figures`: controls, as `control_figures` counts them; exposure, of the campaign's own
+controls or else of the pool's; and disagreements, the list that `weigh_all` makes.
 """
 
 from django.db.models import QuerySet
@@ -23,7 +23,8 @@ from annotation.protocol.screening.control_accuracy import ControlRate
 def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
     """Made again, in the place of the last one."""
     figures = {
-        "controls": {**control_figures(campaign), "exposure": _exposure(campaign)},
+        "controls": control_figures(campaign),
+        "exposure": exposure_of(campaign),
         STORED: weigh_all(campaign),
     }
     made, _ = ReviewFigures.objects.update_or_create(
@@ -32,7 +33,7 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
     return made
 
 
-def _exposure(campaign: Campaign) -> dict[str, int | bool]:
+def exposure_of(campaign: Campaign) -> dict[str, int | bool]:
     own = campaign.controls.filter(drafted=True, retired_at=None).exists()
     met = exposures(campaign, OWN if own else OF_POOL).values()
     return {
@@ -44,9 +45,19 @@ def _exposure(campaign: Campaign) -> dict[str, int | bool]:
 
 
 def of_campaign(campaign: Campaign) -> Figures | None:
-    """Of its controls, by kind, and their exposure; None before they were first counted."""
+    """Of its controls, by kind; None before they were first counted."""
     rows = ReviewFigures.objects.filter(campaign=campaign)
     return rows.values_list("figures__controls", flat=True).first()
+
+
+def with_exposure(campaign: Campaign) -> tuple[Figures | None, dict[str, int | bool] | None]:
+    """Figures that were counted before there was an exposure get that now."""
+    rows = ReviewFigures.objects.filter(campaign=campaign)
+    row = rows.values_list("figures__controls", "figures__exposure").first()
+    if row is None:
+        return None, None
+    controls, exposure = row
+    return controls, exposure or exposure_of(campaign)
 
 
 def of_pool(campaigns: QuerySet[Campaign]) -> dict[int, ControlRate]:

@@ -35,8 +35,7 @@ class Description(SpectacularJSONAPIView):
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
         renderer = request.accepted_renderer
         if not self.made:
-            # Not by `get`, which would make it in any language that is asked for.
-            answer = self._get_schema_response(request)  # type: ignore[no-untyped-call]
+            answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
             Description.made = renderer.render(answer.data)
         return HttpResponse(self.made, content_type=renderer.media_type)
 

@@ -21,14 +21,14 @@ OWN, OF_POOL = Q(control__drafted=True), Q(control__isnull=False, control__campa
 
 # Written out because every HIT is taken through it. What the member has met is read from the crowd
 # itself: their work is collected only later.
-_HAVING = """
+_WITH_CONTROLS = """
 SELECT h.id FROM annotation_hititem i JOIN annotation_hit asked ON asked.id = i.hit_id
 JOIN inhouse_postedhit h ON h.hit_id = asked.crowd_id
 WHERE h.is_open AND i.control_id IN ({controls})
 AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
                 WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id)
 """
-_PUT_OFF = _HAVING.format(
+_PUT_OFF = _WITH_CONTROLS.format(
     controls="""
   SELECT i.control_id
   FROM (SELECT DISTINCT posted_hit_id FROM inhouse_assignment WHERE member_id = %(member)s) taken
@@ -96,5 +96,5 @@ def hits_put_off(member: Member) -> frozenset[int]:
     if not (revealed := controls_revealed_to(member)):
         return put_off
     with connection.cursor() as cursor:
-        cursor.execute(_HAVING.format(controls=", ".join(map(str, revealed))), given)
+        cursor.execute(_WITH_CONTROLS.format(controls=", ".join(map(str, revealed))), given)
         return put_off | {hit for (hit,) in cursor.fetchall()}

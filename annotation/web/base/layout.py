@@ -106,12 +106,11 @@ def page(
         title = said_of(campaign, title)
         if form := context.get("form"):
             say_form(form, campaign.policy.crowd_traits)
-    if campaign and "state" not in context:
-        context["state"] = state_of(campaign)
     whole = {
         "campaign": campaign,
         "may": May(request, campaign),
         "tabs": _tabs(request, campaign) if campaign else [],
+        "state": context.get("state") or (state_of(campaign) if campaign else None),
         "crowd": campaign.policy.crowd_traits if campaign else None,
         "views": Views(request),
         **context,

@@ -94,25 +94,28 @@ def controls(request: HttpRequest) -> HttpResponse:
 @require_safe
 @campaign_page()
 def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    figures = review_figures.of_campaign(campaign) or {}
+    counted, exposure = review_figures.with_exposure(campaign)
+    figures = counted or {}
     sees_votes = request.user.has_perm(SEE_VOTES, campaign)
     worst = _worst(campaign, figures)
     at = Place(key_of(request.GET.get("from", "")), size=PART_SIZE)
     on_page = window(campaign.controls.all(), at=at, reach=REACH)
     steps = Steps(request.GET)
+    candidates = _open(campaign) if sees_votes else []
     context: dict[str, Any] = {
         "counted": bool(figures),
         "totals": {kind.value: _total(figures, kind) for kind in Kind},
         "positives": worst[Kind.POSITIVE],
         "negatives": worst[Kind.NEGATIVE],
         "own": _own(campaign),
-        "exposure": figures.get("exposure"),
+        "exposure": exposure,
         "leak_warning": leak_warning(campaign),
         "all": on_page,
         "steps": steps,
         "next": on_page.more and steps.next(on_page.more),
         # A blind expert would read which triplets have only Yes votes.
-        "control_candidates": _open(campaign) if sees_votes else [],
+        "control_candidates": candidates[:PART_SIZE],
+        "more_candidates": len(candidates) > PART_SIZE,
         "job": newest_job(campaign, "control-candidates"),
         "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),
     }
@@ -177,7 +180,7 @@ def _total(figures: Figures, kind: str) -> Total:
 
 def _open(campaign: Campaign) -> list[ControlCandidate]:
     waiting = control_candidates(campaign).filter(state=ControlCandidate.State.OPEN)
-    return list(waiting.select_related(*TEXTS).order_by("pk")[:PART_SIZE])
+    return list(waiting.select_related(*TEXTS).order_by("pk")[: PART_SIZE + 1])
 
 
 def newest_job(campaign: Campaign, kind: str) -> Job | None:

@@ -17,14 +17,14 @@ from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, list_page
 from annotation.web.base.pagination import Place, Window, key_of, window
-from retrieval.corpus.words import pairs_with
+from retrieval.corpus.question_words import pks_with
 from retrieval.models import Candidate, QaPair
 
 TEXTS = ("candidate__query", "candidate__pair")
 REACH = 20_000  # triplets that one page looks through
 TEXT_REACH = 5_000  # whose questions it reads, where no index leads to them
-AT_ONCE = 500  # of these
-MOST_PAIRS = 1_000  # with the words of a search; of more, it reads those of the next triplets
+AT_ONCE = 500  # questions read in one query
+MOST_PAIRS = 1_000  # with the words of a search; where there are more, it reads triplet by triplet
 MOST_QUERIES = 50  # whose triplets a search shows
 QUERIES_READ = 50_000  # of a query set, that a search looks through
 LONGEST = 200
@@ -61,26 +61,27 @@ def _window_of(campaign: Campaign, asked: TripletSearch, at: Place) -> Window:
         rows = rows.filter(where, candidate__query__in=queries[:MOST_QUERIES])
         note = MANY.format(MOST_QUERIES) if len(queries) > MOST_QUERIES else ""
         return replace(window(rows, at=at, reach=REACH), note=note)
-    if words and (pairs := pairs_with(words, MOST_PAIRS)) is not None:
-        rows = rows.filter(where, candidate__in=_candidates(campaign, pairs))
-        return window(rows, at=at, reach=REACH)
+    if words and (candidates := _candidates(campaign, words)) is not None:
+        return window(rows.filter(where, candidate__in=candidates), at=at, reach=REACH)
     if words:
-        rows, narrow = (
-            rows.filter(where),
-            partial(_with_words, words, None if at.order else at.most),
-        )
+        rows = rows.filter(where)
+        narrow = partial(_with_words, words, None if at.order else at.most)
         return window(rows, at=at, where=narrow, reach=TEXT_REACH)
     return window(rows, at=at, where=where, reach=REACH)
 
 
-def _candidates(campaign: Campaign, pairs: Sequence[int]) -> list[int]:
+def _candidates(campaign: Campaign, words: Sequence[str]) -> list[int] | None:
+    """By an index; None: there is none, or it leads to too many."""
+    if (pairs := pks_with(words, MOST_PAIRS)) is None:
+        return None
     there = Candidate.objects.filter(query__query_set=campaign.query_set, pair__in=pairs)
-    return list(there.order_by().values_list("pk", flat=True))
+    candidates = list(there.order_by().values_list("pk", flat=True)[: TEXT_REACH + 1])
+    return candidates if len(candidates) <= TEXT_REACH else None
 
 
 def _with_words(words: Sequence[str], most: int | None, near: QuerySet[Triplet]) -> Q:
-    """The first ones, more than `most`; None: all. Step by step: in one, PostgreSQL would rather
-    read every candidate and pair there is."""
+    """At least the first `most + 1` that match; None: all of them. Step by step: in one, PostgreSQL
+    would rather read every candidate and pair there is."""
     within = list(near.values_list("candidate", flat=True))
     fitting: list[int] = []
     for start in range(0, len(within), AT_ONCE):

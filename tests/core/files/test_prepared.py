@@ -1,5 +1,7 @@
 """A query that is written and planned once answers as Django's own does, for every value."""
 
+from decimal import Decimal
+
 import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
@@ -65,7 +67,27 @@ def test_another_connection_plans_it_anew() -> None:
         connection.close()
 
 
-def test_a_table_may_change_in_between() -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_column_may_get_another_type_in_between() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite plans nothing ahead")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE sizes (size integer)")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO sizes VALUES (1)")
+        statement = "SELECT size FROM sizes WHERE size > %(least)s"
+        assert ask(statement, {"least": 0}) == [(1,)]
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE sizes ALTER COLUMN size TYPE numeric(3, 1)")
+        for _ in range(2):
+            assert ask(statement, {"least": 0}) == [(Decimal("1.0"),)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE sizes")
+
+
+def test_a_table_may_get_an_index_in_between() -> None:
     prepared = Prepared(by_name, TEXT)
     pk = User.objects.create(username="ada").pk
     assert prepared.rows("ada") == [(pk,)]

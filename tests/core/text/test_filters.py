@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta, timezone
+from unicodedata import combining
 
 import pytest
 from django.template import engines
@@ -10,8 +11,19 @@ from core.text.filters import clip, minute
 
 
 @given(st.text(st.characters(max_codepoint=0x2FF)), st.integers(2, 30))
-def test_a_text_is_clipped_as_django_does(text: str, letters: int) -> None:
+def test_a_text_without_accents_of_their_own_is_clipped_as_django_does(
+    text: str, letters: int
+) -> None:
     assert clip(text, letters) == truncatechars(text, letters)
+
+
+@given(st.text("ae\u0301\u0e17\u0e35\u0e48"), st.integers(2, 9))
+def test_no_letter_loses_its_accents(text: str, letters: int) -> None:
+    clipped = clip(text, letters)
+    assert len(clipped) <= letters
+    kept = clipped.removesuffix("…")
+    assert text.startswith(kept)
+    assert clipped == text or not combining(text[len(kept)]) or not kept
 
 
 @pytest.mark.parametrize("hours", [0, 5, -11])
