@@ -84,7 +84,7 @@ def test_only_the_site_is_reached_from_outside_and_only_from_this_machine() -> N
 
 def test_its_postgresql_is_set_as_the_one_of_the_tests() -> None:
     words = SERVICES["postgres"]["command"].split()[2::2]
-    assert len(words) == 3
+    assert len(words) == 4
     assert dict(word.split("=") for word in words).items() <= POSTGRES.items()
 
 
