@@ -7,8 +7,8 @@ Who adjudicates and has no other part is blind: nothing shows them what the crow
 before they have labelled it. Their labels of the random sample measure the crowd's.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser, User
@@ -71,12 +71,15 @@ class RoleBackend(BaseBackend):
 
 
 def _of_roles(user: User, campaign: Campaign) -> frozenset[str]:
-    """Asked once a request: a page asks for many permissions of the same campaign."""
-    known: dict[int, frozenset[str]] = user.__dict__.setdefault("_permissions_by_campaign", {})
-    if campaign.pk not in known:
-        names = Role.objects.filter(Q(campaign=campaign) | Q(campaign=None), user=user)
-        known[campaign.pk] = permissions_of(names.values_list("name", flat=True))
-    return known[campaign.pk]
+    return permissions_of(name for of, name in _roles(user) if of in (campaign.pk, None))
+
+
+def _roles(user: User) -> Sequence[tuple[int | None, str]]:
+    """Campaign, or None for all, and name; asked once a request, in which many permissions are."""
+    known: dict[str, Any] = user.__dict__
+    if "_roles" not in known:
+        known["_roles"] = list(Role.objects.filter(user=user).values_list("campaign", "name"))
+    return cast(Sequence[tuple[int | None, str]], known["_roles"])
 
 
 def permissions_of(names: Iterable[str]) -> frozenset[str]:
@@ -103,11 +106,7 @@ def may_enter(user: Account) -> bool:
         return False
     if may_view_corpus(user) or user.has_perm(VIEW) or user.has_perm(CREATE):
         return True
-    known: dict[str, Any] = user.__dict__  # the guard and the frame both ask
-    if "_has_a_part" not in known:
-        roles = Role.objects.filter(user=user).exclude(name=Role.Name.ANNOTATOR)
-        known["_has_a_part"] = roles.exists()
-    return bool(known["_has_a_part"])
+    return any(name != Role.Name.ANNOTATOR for _, name in _roles(user))
 
 
 def visible_campaigns(user: Account) -> QuerySet[Campaign]:
@@ -121,10 +120,10 @@ def campaigns_where(user: Account, permission: str) -> QuerySet[Campaign]:
     campaigns = Campaign.objects.all()
     if (permission == VIEW and user.is_staff) or user.has_perm(permission):
         return campaigns
-    roles = _roles_with(user, permission)
-    if roles.filter(campaign=None).exists():
+    theirs = _campaigns_of_roles(user, permission)
+    if None in theirs:
         return campaigns
-    given = campaigns.filter(pk__in=roles.values("campaign"))
+    given = campaigns.filter(pk__in=theirs)
     if permission == SEE_VOTES and user.is_staff:
         return given | campaigns.exclude(pk__in=campaigns_where(user, ADJUDICATE))
     return given
@@ -146,7 +145,7 @@ def may_anywhere(user: Account, permission: str) -> bool:
     """Whether the account has the permission in any campaign, even one that is still to come."""
     if not user.is_active or not isinstance(user, User):
         return False
-    return user.has_perm(permission) or _roles_with(user, permission).exists()
+    return user.has_perm(permission) or bool(_campaigns_of_roles(user, permission))
 
 
 def kept_from(user: User | int) -> QuerySet[Campaign]:
@@ -176,6 +175,6 @@ def _annotators() -> QuerySet[Role]:
     return Role.objects.filter(name=Role.Name.ANNOTATOR)
 
 
-def _roles_with(user: User, permission: str) -> QuerySet[Role]:
-    names = [name for name, permissions in PERMISSIONS.items() if permission in permissions]
-    return Role.objects.filter(user=user, name__in=names)
+def _campaigns_of_roles(user: User, permission: str) -> set[int | None]:
+    """In which a role gives the permission; None: in all."""
+    return {of for of, name in _roles(user) if permission in PERMISSIONS[name]}

@@ -4,6 +4,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotation.models import Assignment, Campaign, OutboxMessage, Triplet
 from annotation.pipeline.outbox.claims import UNSENT
+from core.files.prepared import NUMBER, Prepared
 
 
 def complete() -> Q:
@@ -21,5 +22,11 @@ def complete() -> Q:
     )
 
 
+# Every page of a campaign asks.
+_COMPLETE = Prepared(
+    lambda pk: Campaign.objects.filter(complete(), pk=pk).values_list("pk"), NUMBER
+)
+
+
 def is_complete(campaign: Campaign) -> bool:
-    return Campaign.objects.filter(complete(), pk=campaign.pk).exists()
+    return bool(_COMPLETE.rows(campaign.pk))

@@ -97,7 +97,7 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     counted, exposure = review_figures.with_exposure(campaign)
     figures = counted or {}
     sees_votes = request.user.has_perm(SEE_VOTES, campaign)
-    worst = _worst(campaign, figures)
+    worst = _worst(figures)
     at = Place(key_of(request.GET.get("from", "")), size=PART_SIZE)
     on_page = window(campaign.controls.all(), at=at, reach=REACH)
     steps = Steps(request.GET)
@@ -156,12 +156,12 @@ def _worst_first(listed: Iterable[Control], rates: dict[int, ControlRate]) -> li
     return [Line(by_key[rate.control], rate) for rate in worst_first(known)]
 
 
-def _worst(campaign: Campaign, figures: Figures) -> dict[str, list[Line]]:
+def _worst(figures: Figures) -> dict[str, list[Line]]:
     """By kind, of those that are in use."""
     rates = {kind.value: rates_of(figures, kind) for kind in Kind}
     every = [rate.control for some in rates.values() for rate in some]
-    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign), retired_at=None)
-    in_use = set(usable.filter(pk__in=every).values_list("pk", flat=True))
+    usable = Control.objects.filter(pk__in=every, retired_at=None)
+    in_use = set(usable.values_list("pk", flat=True))
     worst = {
         kind: [rate for rate in some if rate.control in in_use][:PART_SIZE]
         for kind, some in rates.items()
