@@ -44,9 +44,9 @@ def _window_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window
 
 def _page_of(campaign: Campaign, asked: AssignmentSearch, at: Place) -> Window:
     whole = Assignment.objects.filter(hit__campaign=campaign)
-    rows = Assignment.with_rejection(whole)
-    rows = rows.filter(asked.where())
-    rows, name = rows.select_related("hit", "worker"), asked.cleaned_data["q"]
+    rows = Assignment.with_rejection(whole).filter(asked.where())
+    rows = rows.select_related("hit", "worker").defer("answers")  # which are long
+    name = asked.cleaned_data["q"]
     if name or asked.cleaned_data["hit"] is not None:
         near = rows.filter(crowd_id=name) if name else rows
         return Window(list(near.order_by("hit__number", "pk")[:MOST_OF_A_HIT]), 0, None)
@@ -60,12 +60,13 @@ def _window(campaign: Campaign, rows: QuerySet[Assignment], at: Place) -> Window
     begin, end = _reach(campaign, at)
     near = rows.filter(hit__number__gte=begin, hit__number__lt=end)
     near = near.order_by("-hit__number" if at.down else "hit__number", "pk")
-    page = list(near[: at.most + MOST_OF_A_HIT])
+    page = list(near[: at.most + 1])
     if len(page) > at.most:
         # The HIT with which the page is full is shown whole.
         last = page[at.most - 1].hit.number
-        shown = at.most + sum(one.hit.number == last for one in page[at.most :])
-        return Window(page[:shown], at.start, (last or None) if at.down else last + 1)
+        page = [one for one in page[: at.most] if one.hit.number != last]
+        page += near.filter(hit__number=last)[:MOST_OF_A_HIT]
+        return Window(page, at.start, (last or None) if at.down else last + 1)
     beyond = {"number__lt": begin} if at.down else {"number__gte": end}
     if not campaign.hits.filter(**beyond).order_by("number").values_list("pk")[:1]:
         return Window(page, at.start, None)
