@@ -123,7 +123,7 @@ def campaigns_where(user: Account, permission: str) -> QuerySet[Campaign]:
     theirs = _campaigns_of_roles(user, permission)
     if None in theirs:
         return campaigns
-    given = campaigns.filter(pk__in=theirs)
+    given = campaigns.filter(pk__in=[of for of in theirs if of])
     if permission == SEE_VOTES and user.is_staff:
         return given | campaigns.exclude(pk__in=campaigns_where(user, ADJUDICATE))
     return given
