@@ -128,6 +128,10 @@ class Control(models.Model):
                 name="a_control_is_of_the_pool_or_a_campaign",
             ),
         ]
+        indexes = [
+            # Few of a campaign's controls are drafted: the others are its HITs' own negatives.
+            models.Index(fields=["campaign"], condition=Q(drafted=True), name="drafted_controls"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} control {self.key}"
