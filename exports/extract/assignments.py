@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -11,7 +12,6 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.protocol.labels.valid_votes import is_discarded, void_reason
-from exports.extract.ahead import ahead
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS
@@ -49,7 +49,7 @@ def write_assignments(campaign: Campaign, folder: Path, workers: Mapping[int, st
     cents = 0
     rows = _submitted(campaign).select_related("hit").only(*COLUMNS).iterator(chunk_size=ROWS)
     with TableFile(folder, ASSIGNMENTS) as file:
-        for assignments in ahead(rows, ROWS):
+        while assignments := list(islice(rows, ROWS)):
             file.add(
                 table([_assignment(one, workers, excluded) for one in assignments], file.schema)
             )
@@ -65,7 +65,7 @@ def _write_controls(campaign: Campaign, folder: Path, workers: Mapping[int, str]
     in_order = given.order_by(*asked.query.order_by, "hit__items__position")
     rows = in_order.values_list(*ANSWER_COLUMNS).iterator(chunk_size=ROWS)
     with TableFile(folder, CONTROLS) as file:
-        for some in ahead(rows, ROWS):
+        while some := list(islice(rows, ROWS)):
             file.add(table([_answer(*row, workers=workers) for row in some], file.schema))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import cannot_judge
-from exports.extract.ahead import ahead
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import TableFile, table
 from exports.layout.files import CANNOT_JUDGE
@@ -36,7 +36,7 @@ def write_cannot_judge(campaign: Campaign, folder: Path, workers: Mapping[int, s
     )
     rows = in_order.values_list(*COLUMNS).iterator(chunk_size=ROWS)
     with TableFile(folder, CANNOT_JUDGE) as file:
-        for some in ahead(rows, ROWS):
+        while some := list(islice(rows, ROWS)):
             lines = [
                 (query, pair[:ID_LENGTH], workers[worker], reason, hit)
                 for query, pair, worker, reason, hit in some

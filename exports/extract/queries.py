@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, groupby, pairwise
+from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
 from annotation.protocol.labels.derivation import Evidence
 from core.errors import UserError
 from core.progress import Progress
-from exports.extract.ahead import ahead
 from exports.extract.collation import by_code_points
 from exports.extract.facts import plan
 from exports.extract.parquet_table import TableFile
@@ -109,8 +108,8 @@ def write_queries(
 def _queries(campaign: Campaign) -> Iterator[Query]:
     """In the order of the ids."""
     rows = campaign.query_set.queries.order_by(by_code_points("key"), "candidates__rank")
-    parts = ahead(rows.values_list(*COLUMNS).iterator(chunk_size=ROWS), ROWS)
-    for _, of_query in groupby(map(Judged._make, chain.from_iterable(parts)), key=itemgetter(0)):
+    columns = rows.values_list(*COLUMNS).iterator(chunk_size=ROWS)
+    for _, of_query in groupby(map(Judged._make, columns), key=itemgetter(0)):
         first, *others = of_query
         has_any = first.pair is not None
         yield Query(first.query, first.text, [first, *others] if has_any else [])

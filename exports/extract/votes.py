@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import valid_judgments
-from exports.extract.ahead import ahead
 from exports.extract.collation import by_code_points
 from exports.layout.files import JUDGMENTS
 from exports.layout.schemas import TABLES
@@ -45,7 +45,7 @@ class VoteStream:
         in_order = valid_judgments(campaign).order_by(
             "triplet_id", "assignment__submitted_at", by_code_points("assignment__crowd_id")
         )
-        self._parts = ahead(in_order.values_list(*COLUMNS).iterator(chunk_size=ROWS), ROWS)
+        self._rows = in_order.values_list(*COLUMNS).iterator(chunk_size=ROWS)
         self._waiting = _array([])
         self._last = 0  # triplet whose votes may have been read
         self._ended = False
@@ -60,8 +60,8 @@ class VoteStream:
         return _placed(votes, wanted)
 
     def _read(self) -> None:
-        rows = next(self._parts, None)
-        self._ended = rows is None
+        rows = list(islice(self._rows, ROWS))
+        self._ended = len(rows) < ROWS
         if rows:
             self._last = rows[-1][0]
             self._waiting = np.concatenate([self._waiting, _array(rows)])
