@@ -140,7 +140,7 @@ def _target(call: Call, fields: Fields, *, required: bool) -> str | None:
         parts = urlsplit(text or "https://x")
         scheme, host = parts.scheme, parts.hostname
     except ValueError:
-        scheme = host = None
+        scheme, host = "", None
     local = call.session.readings.loopback_hooks and host in LOOPBACK
     if not host or not (scheme == "https" or (scheme == "http" and local)):
         fields.refuse("target_url", "Enter a public https:// address.")

@@ -41,7 +41,7 @@ def checked_study(body: Mapping[str, Any], readings: Readings) -> dict[str, Any]
     fields = Fields(body)
     minutes = fields.number("estimated_completion_time", 1, required=True) or 1
     described = readings.required == "described"
-    study = {
+    study: dict[str, Any] = {
         "name": fields.text("name", required=True),
         "internal_name": fields.text("internal_name"),
         "description": cleaned(fields.text("description", required=True) or ""),
