@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -13,6 +14,7 @@ PRODUCTION = "https://api.prolific.com"
 ROOT = "/api/v1"
 ATTEMPTS = 3  # of a call that is safe to repeat
 LIMIT = 200  # items of a page
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 
 
@@ -26,6 +28,7 @@ class ProlificConnection:
         rate: RateLimiter | None = None,
         timeout: httpx.Timeout = _TIMEOUT,
     ) -> None:
+        _check_endpoint(endpoint)
         self.endpoint = endpoint.rstrip("/")
         self._token = token
         self.rate = rate or RateLimiter(self.endpoint, calls_per_second=0)
@@ -62,12 +65,10 @@ class ProlificConnection:
         repairable: bool = False,
     ) -> Any:
         """The JSON of the answer, None where it is empty; CrowdError for all else."""
-        return self._json(
-            self.send(
-                method, path, body, query=query, repeatable=repeatable, repairable=repairable
-            ),
-            f"{method} {path}",
+        response = self.send(
+            method, path, body, query=query, repeatable=repeatable, repairable=repairable
         )
+        return self.json(response, f"{method} {path}")
 
     def send(
         self,
@@ -97,7 +98,8 @@ class ProlificConnection:
         """A POST that is sent once; OutcomeUnknown where no answer tells what came of it."""
         call = f"POST {path}"
         try:
-            self._attempt("POST", path, {}, None, True)
+            response = self._request("POST", path, {}, None)
+            self._check(response, call, repairable=True)
         except httpx.ConnectError as error:  # nothing was sent
             raise errors.unreachable(error, call=call, endpoint=self.endpoint) from error
         except httpx.HTTPError as error:
@@ -105,6 +107,10 @@ class ProlificConnection:
             raise errors.OutcomeUnknown(call, self.endpoint, reason) from error
         except errors.Passing as error:
             if error.throttled:  # refused before anything was done
+                raise
+            raise errors.OutcomeUnknown(call, self.endpoint, str(error)) from error
+        except CrowdError as error:
+            if not response.is_success:
                 raise
             raise errors.OutcomeUnknown(call, self.endpoint, str(error)) from error
 
@@ -147,21 +153,41 @@ class ProlificConnection:
         query: Mapping[str, str] | None,
         repairable: bool,
     ) -> httpx.Response:
+        response = self._request(method, path, body, query)
+        self._check(response, f"{method} {path}", repairable=repairable)
+        return response
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None,
+        query: Mapping[str, str] | None,
+    ) -> httpx.Response:
         self.rate.acquire()
-        response = self._http.request(method, path, params=query, json=body)
+        try:
+            response = self._http.request(method, path, params=query, json=body)
+        except ValueError as error:  # half a surrogate pair, or no number
+            raise CrowdError(
+                f"What {method} {path} should say cannot be sent: remove characters that are no"
+                " text.",
+                permanent=True,
+            ) from error
         if response.status_code == errors.TOO_MANY:
             self.rate.penalise()
         elif response.status_code < 500:
             self.rate.relieve()
+        return response
+
+    def _check(self, response: httpx.Response, call: str, *, repairable: bool) -> None:
         if not response.is_success or self._is_error(response):
             raise errors.refused(
                 response,
-                call=f"{method} {path}",
+                call=call,
                 endpoint=self.endpoint,
                 repairable=repairable,
                 token=self._token,
             )
-        return response
 
     @staticmethod
     def _is_error(response: httpx.Response) -> bool:
@@ -173,13 +199,30 @@ class ProlificConnection:
         except errors.Explained:
             return False
 
-    def _json(self, response: httpx.Response, call: str) -> Any:
+    def json(self, response: httpx.Response, call: str) -> Any:
         if not response.content:
             return None
         try:
             return errors.parsed(response.content)
         except errors.Explained as error:
             raise errors.strange(call, self.endpoint, str(error)) from error
+
+
+def _check_endpoint(endpoint: str) -> None:
+    """The token travels with every call: never in the clear, but to this machine."""
+    try:
+        parts = urlsplit(endpoint)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    else:
+        local = host in LOOPBACK and parts.scheme == "http"
+    if not host or not (parts.scheme == "https" or local):
+        raise CrowdError(
+            f"{ascii(endpoint)[:100]} cannot be Prolific's address: give one that begins with"
+            f" https://, such as {PRODUCTION}.",
+            permanent=False,
+        )
 
 
 def _has_next(body: Mapping[str, Any], number: int) -> bool:

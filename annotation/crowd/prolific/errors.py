@@ -12,6 +12,7 @@ from annotation.crowd.port import CrowdError
 
 MOST_SHOWN = 500  # characters of what a server says
 TOO_MANY = 429
+_TOO_LATE = 408
 _REPAIRS = {
     401: "check the API token",
     402: "top up the balance of the workspace",
@@ -51,7 +52,7 @@ def refused(
     if status == TOO_MANY:
         text = f"{endpoint} cannot take {call} now, because it is called too often: {said}"
         return Passing(text, permanent=False, throttled=True)
-    if status >= 500:
+    if status >= 500 or status == _TOO_LATE:
         text = f"{endpoint} cannot take {call} now ({status}), try again later: {said}"
         return Passing(text, permanent=False)
     if status < 400 and not response.is_success:

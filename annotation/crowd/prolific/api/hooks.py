@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from annotation.crowd.prolific.api.values import Record, id_of
 from annotation.crowd.prolific.connection import ProlificConnection
-from annotation.crowd.prolific.errors import parsed, strange
+from annotation.crowd.prolific.errors import strange
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Hooks:
         handshake = response.headers.get("X-Hook-Secret")
         if not handshake:
             raise strange(f"POST {path}", self._connection.endpoint, "no X-Hook-Secret")
-        made = parsed(response.content)
+        made = self._connection.json(response, f"POST {path}")
         # Declared as a list, described as one object.
         subscription = _subscription(made[0] if isinstance(made, list) and made else made)
         self._connection.send(

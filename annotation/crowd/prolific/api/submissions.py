@@ -47,6 +47,7 @@ class Submissions:
         self._connection = connection
 
     def of_study(self, study_id: str) -> Iterator[StudySubmission]:
+        """Where others move while the pages are read, one can be missing until the next time."""
         path = f"/studies/{id_of(study_id, 'study')}/submissions/"
         return map(_submission, self._connection.pages(path, ordering="started_at"))
 
@@ -74,10 +75,10 @@ class Submissions:
         self, submission_id: str, code: str, *, percentage: int | None = None
     ) -> StudySubmission:
         """By a code whose actor is the researcher; a dynamic payment needs a percentage."""
-        data = {} if percentage is None else {"percentage_of_reward": percentage}
-        return self._transition(
-            submission_id, action="COMPLETE", completion_code=code, completion_code_data=data
-        )
+        body: dict[str, object] = {"completion_code": code}
+        if percentage is not None:
+            body["completion_code_data"] = {"percentage_of_reward": percentage}
+        return self._transition(submission_id, action="COMPLETE", **body)
 
     def unreject(self, submission_id: str) -> StudySubmission:
         """Prolific lists the action and does not say who may use it."""

@@ -6,6 +6,7 @@ import hmac
 import itertools
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -38,12 +39,14 @@ class Target:
     def __init__(self) -> None:
         self.got: list[tuple[bytes, Any]] = []
         self.status = 200
+        self.seconds = 0.0
         target = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 target.got.append((body, self.headers))
+                time.sleep(target.seconds)
                 self.send_response(target.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -133,6 +136,16 @@ def test_a_target_that_fails_is_tried_again(start: Start, target: Target) -> Non
     assert delivery.status == "SUCCEEDED"
 
 
+def test_a_target_that_is_slow_has_failed(start: Start, target: Target) -> None:
+    prolific = start(loopback_hooks=True, hook_timeout_seconds=0.1, hook_attempts=1)
+    _, subscription = subscribe(prolific, target)
+    target.seconds = 0.3
+    prolific.person().take(prolific.study())
+    prolific.server.deliveries.deliver()
+    (delivery,) = prolific.client.hooks.deliveries(subscription)
+    assert (delivery.status, len(target.got)) == ("FAILED", 1)
+
+
 def test_a_target_that_always_fails_is_given_up(start: Start, target: Target) -> None:
     prolific = start(loopback_hooks=True, hook_attempts=3)
     _, subscription = subscribe(prolific, target)
@@ -158,7 +171,7 @@ def test_events_are_repeated_and_reordered_by_the_seed(start: Start, target: Tar
         return [faults.of_delivery() for _ in range(3)]
 
     seed = next(it for it in itertools.count() if met(it) == ["late", "repeated", "repeated"])
-    # Faults of deliveries alone: the client meets none, because the twin has its own wire.
+    # Deliveries alone are troubled: the client's calls are to meet no fault.
     prolific = start(loopback_hooks=True)
     subscribe(prolific, target)
     prolific.server.deliveries._faults = Faults(1.0, seed)

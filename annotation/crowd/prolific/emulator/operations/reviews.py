@@ -72,7 +72,7 @@ def _complete(call: Call, submission: Row) -> None:
         raise _illegal(call, submission)
     submissions.complete(call.session, submission, text)
     for action in code["actions"]:
-        completion.carry_out(call.session, submission["submission_id"], action, percentage)
+        completion.perform(call.session, submission["submission_id"], action, percentage)
 
 
 def _percentage(call: Call, actions: list[Mapping[str, object]]) -> int:

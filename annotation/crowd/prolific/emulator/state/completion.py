@@ -21,10 +21,10 @@ def complete(session: Session, submission: Row, text: str | None) -> None:
     study = studies.study_row(session, submission["study_id"])
     code = code_of(study, text, "participant")
     for action in code["actions"] if code else ():
-        carry_out(session, submission["submission_id"], action)
+        perform(session, submission["submission_id"], action)
 
 
-def carry_out(
+def perform(
     session: Session, submission_id: str, action: Mapping[str, Any], percentage: int = 0
 ) -> None:
     submission = submissions.submission_row(session, submission_id)

@@ -1,25 +1,11 @@
 """The statuses of a study, its fields and its places, by each reading of what is undecided."""
 
-from typing import Any
-
 import pytest
 
 from annotation.crowd.port import CrowdError
-from annotation.crowd.prolific.api.studies import REVIEW, CompletionCode, screen_out
-from annotation.crowd.prolific.emulator.operations.study_fields import cleaned, least_minutes
+from annotation.crowd.prolific.api.studies import CompletionCode, screen_out
 from tests.annotation.crowd.prolific.conftest import Start
 from tests.annotation.crowd.prolific.world import DAY, DONE, LONG, STUDY, Prolific
-
-
-def body(**changes: Any) -> dict[str, Any]:
-    return STUDY.body() | changes
-
-
-def refusal(prolific: Prolific, **changes: Any) -> dict[str, Any]:
-    answer = prolific.http.post("/studies/", json=body(**changes))
-    assert answer.status_code == 400, answer.text
-    detail: dict[str, Any] = answer.json()["detail"]
-    return detail
 
 
 def test_a_new_study_is_a_draft_that_costs_nothing(prolific: Prolific) -> None:
@@ -136,6 +122,19 @@ def test_a_rejection_in_a_full_study_has_three_readings(start: Start, after: str
     assert (prolific.person().offers() == [study_id]) == (after == "ACTIVE")
 
 
+@pytest.mark.parametrize("after", ["AWAITING REVIEW", "PAUSED", "ACTIVE"])
+def test_a_return_to_a_full_study_has_the_same_readings(start: Start, after: str) -> None:
+    prolific = start(rejection_when_full=after)
+    study_id, ada = prolific.study(), prolific.person()
+    submission_id = ada.do(study_id)
+    prolific.person().do(study_id)
+    ada.give_up(submission_id)
+    assert prolific.status(study_id) == after
+    if after == "PAUSED":
+        prolific.client.studies.transition(study_id, "START")
+        assert prolific.person().offers() == [study_id]
+
+
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_study_under_review_starts_again_by_one_reading(start: Start, allowed: bool) -> None:
     prolific = start(start_after_review=allowed)
@@ -217,93 +216,6 @@ def test_a_study_pauses_itself_when_its_screen_out_slots_are_used_up(prolific: P
     for worse in (more[:1], [more[0], out.body()]):
         with pytest.raises(CrowdError, match="lots"):
             prolific.client.studies.patch(study_id, completion_codes=worse)
-
-
-REQUIRED = (
-    "name", "description", "external_study_url", "prolific_id_option", "total_available_places",
-    "estimated_completion_time", "reward",
-)  # fmt: skip
-
-
-def test_the_declared_fields_are_required(prolific: Prolific) -> None:
-    for name in REQUIRED:
-        assert refusal(prolific, **{name: None}) == {name: ["This field is required."]}
-
-
-@pytest.mark.parametrize("required", ["declared", "described"])
-def test_codes_and_filters_are_required_by_one_reading(start: Start, required: str) -> None:
-    prolific = start(required=required)
-    for name in ("completion_codes", "filters"):
-        answer = prolific.http.post("/studies/", json=body(**{name: None}))
-        assert answer.status_code == (201 if required == "declared" else 400)
-
-
-WRONG = [
-    ("total_available_places", 0), ("total_available_places", 1.5),
-    ("total_available_places", True), ("total_available_places", 10**30),
-    ("estimated_completion_time", 0), ("reward", 0),
-    ("reward", "100"), ("maximum_allowed_time", 16), ("maximum_allowed_time", 1_440),
-    ("external_study_url", "javascript:alert(1)"), ("external_study_url", "https://[x"),
-    ("prolific_id_option", "maybe"), ("device_compatibility", ["watch"]),
-    ("device_compatibility", "desktop"), ("content_warning_details", "x" * 1_001),
-    ("naivety_distribution_rate", 1.1), ("completion_codes", {}), ("name", " "), ("name", 5),
-    ("submissions_config", {"max_submissions_per_participant": 0}), ("submissions_config", []),
-]  # fmt: skip
-
-
-def test_a_value_out_of_its_bounds_is_refused_by_its_field(prolific: Prolific) -> None:
-    for name, value in WRONG:
-        assert list(refusal(prolific, **{name: value})) == [name], (name, value)
-
-
-CODES: list[tuple[Any, str]] = [
-    (["x"], "dictionary"),
-    ([{"code": "A", "code_type": "OTHER"}], "actions"),
-    ([DONE.body(), DONE.body()], "unique"),
-    ([{**DONE.body(), "actions": [{"action": "PAY_TWICE"}]}], "not an action"),
-    ([{**DONE.body(), "actions": [REVIEW, {"action": "AUTOMATICALLY_APPROVE"}]}], "not both"),
-    ([{**DONE.body(), "actions": [{"action": "DYNAMIC_PAYMENT"}]}], "actor researcher"),
-    ([{**DONE.body(), "actions": [screen_out(cents=9, slots=1)]}], "from 10 to 99"),
-    ([{**DONE.body(), "actions": [screen_out(cents=100, slots=1)]}], "from 10 to 99"),
-    ([{**DONE.body(), "actions": [screen_out(cents=10, slots=0)]}], "from 1"),
-    ([{**DONE.body(), "code": c, "actions": [screen_out(cents=10, slots=1)]} for c in "AB"], "one"),
-    ([{**DONE.body(), "actions": [{"action": "REQUEST_RETURN"}]}], "required"),
-    ([{**DONE.body(), "actions": [{"action": "ADD_TO_PARTICIPANT_GROUP"}]}], "id of 24"),
-]
-
-
-def test_completion_codes_follow_their_rules(prolific: Prolific) -> None:
-    for codes, sentence in CODES:
-        assert sentence in str(refusal(prolific, completion_codes=codes)), codes
-
-
-def test_the_shortest_time_follows_from_the_estimate(prolific: Prolific) -> None:
-    assert round(least_minutes(5), 2) == 16.47
-    given = body(maximum_allowed_time=None)
-    assert prolific.http.post("/studies/", json=given).json()["maximum_allowed_time"] == 25
-    given = body(maximum_allowed_time=17)
-    assert prolific.http.post("/studies/", json=given).json()["maximum_allowed_time"] == 17
-
-
-@pytest.mark.parametrize("where", ["allowed", "create", "publish"])
-def test_low_pay_is_refused_where_the_reading_says(start: Start, where: str) -> None:
-    prolific = start(low_pay=where)
-    if where == "create":
-        assert "minimum" in str(refusal(prolific, reward=13))
-        return
-    study_id = prolific.draft(reward_cents=13)
-    answer = prolific.transition("studies", study_id, action="PUBLISH")
-    assert answer.status_code == (200 if where == "allowed" else 400)
-
-
-def test_a_description_keeps_a_few_tags_alone() -> None:
-    assert cleaned('<p onclick="x">a<script>b</script><b>c</b></p>') == "<p>ab<b>c</b></p>"
-
-
-def test_what_the_emulator_lacks_it_says(prolific: Prolific) -> None:
-    for name in ("access_details", "data_collection_method", "filter_set_id"):
-        answer = prolific.http.post("/studies/", json=body(**{name: "x"}))
-        assert "not supported by the Prolific emulator" in answer.json()["detail"]
 
 
 def test_what_a_study_costs_is_known_before_and_after(prolific: Prolific) -> None:
