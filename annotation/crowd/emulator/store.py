@@ -1,5 +1,6 @@
 """What the emulator of MTurk keeps."""
 
+import secrets
 import sqlite3
 from pathlib import Path
 
@@ -22,7 +23,14 @@ class Store(store.Store[Session]):
     def session(self, db: sqlite3.Connection, now: float) -> Session:
         return Session(db, now)
 
+    @property
+    def secret(self) -> bytes:
+        """Signs what the server hands out and takes back; kept, so that it outlives a restart."""
+        row = self._connection().execute("SELECT value FROM meta WHERE name = 'secret'").fetchone()
+        return bytes.fromhex(row[0])
+
     def fill(self, session: Session) -> None:
+        session.db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
         qualifications.create_system_types(session)
         money.deposit(session, self._balance_cents)
 

@@ -1,6 +1,5 @@
 """The state on disk: one SQLite file, a connection for each thread, one writer at a time."""
 
-import secrets
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
@@ -18,10 +17,7 @@ SessionT = TypeVar("SessionT", bound=Session)
 
 
 class Store(ABC, Generic[SessionT]):
-    """What an emulator keeps: it names its schema, and says what falls due by time.
-
-    The schema has a table `meta` of names and values.
-    """
+    """What an emulator keeps: it names its schema, and says what falls due by time."""
 
     application_id: ClassVar[int]  # tells its files from other SQLite files
     version: ClassVar[int]
@@ -72,16 +68,9 @@ class Store(ABC, Generic[SessionT]):
         # executescript would commit first: the statements are run one by one instead.
         for statement in _statements(self.schema.read_text(encoding="utf-8")):
             session.db.execute(statement)
-        session.db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
         self.fill(session)
         session.db.execute(f"PRAGMA application_id = {self.application_id}")
         session.db.execute(f"PRAGMA user_version = {self.version}")
-
-    @property
-    def secret(self) -> bytes:
-        """Signs what the server hands out and takes back; kept, so that it outlives a restart."""
-        row = self._connection().execute("SELECT value FROM meta WHERE name = 'secret'").fetchone()
-        return bytes.fromhex(row[0])
 
     @contextmanager
     def reading(self) -> Iterator[SessionT]:
