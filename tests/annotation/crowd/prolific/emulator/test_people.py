@@ -32,6 +32,16 @@ def test_groups_decide_at_once_who_takes_places(prolific: Prolific) -> None:
     assert bob.offers() == [study_id]
 
 
+def test_nobody_is_a_member_of_a_deleted_group(prolific: Prolific) -> None:
+    ada = prolific.person()
+    group = prolific.client.groups.create(prolific.workspace, "gone").group_id
+    prolific.client.groups.add(group, [ada.id])
+    study_id = prolific.study(filters=[admitting([group])])
+    assert ada.offers() == [study_id]
+    prolific.http.delete(f"/participant-groups/{group}/")
+    assert ada.offers() == []
+
+
 def test_studies_before_admit_and_exclude(prolific: Prolific) -> None:
     before, ada, bob = prolific.study(), prolific.person(), prolific.person()
     ada.do(before)

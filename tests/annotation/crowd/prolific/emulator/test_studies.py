@@ -135,6 +135,15 @@ def test_a_return_to_a_full_study_has_the_same_readings(start: Start, after: str
         assert prolific.person().offers() == [study_id]
 
 
+def test_a_stopped_study_does_not_open_by_itself(start: Start) -> None:
+    prolific = start(rejection_when_full="ACTIVE", stop_with_open_reviews="AWAITING REVIEW")
+    study_id = prolific.study()
+    submission_id = prolific.person().do(study_id)
+    prolific.client.studies.transition(study_id, "STOP")
+    prolific.client.submissions.reject(submission_id, category="OTHER", message=LONG)
+    assert prolific.status(study_id) == "COMPLETED"
+
+
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_study_under_review_starts_again_by_one_reading(start: Start, allowed: bool) -> None:
     prolific = start(start_after_review=allowed)
