@@ -14,15 +14,16 @@ from django.utils import timezone
 
 from annotation.access.audit_log import by_command, record
 from annotation.crowd.accounts import campaigns_with_accounts
-from annotation.crowd.emulator.__main__ import HIGHEST_BALANCE, HIGHEST_PORT, announce
-from annotation.crowd.emulator.errors import StartError
-from annotation.crowd.emulator.http.faults import Faults
+from annotation.crowd.emulator.__main__ import announce
 from annotation.crowd.emulator.http.server import DEFAULT_BALANCE_CENTS, serve
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import read_gold
 from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.crowd.simulated.workers import Simulation
+from annotation.crowd.wire.errors import StartError
+from annotation.crowd.wire.faults import Faults
+from annotation.crowd.wire.options import HIGHEST_BALANCE, HIGHEST_PORT
 from annotation.models import Campaign
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import REFUSED, Error, Noun, Result, progress

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from django.utils import timezone
 
-from annotation.crowd.emulator.session import new_id
+from annotation.crowd.emulator.ids import new_id
 from annotation.crowd.emulator.state.questions import answers_xml
 from annotation.crowd.factory import open_crowd
 from annotation.models import OutboxMessage

@@ -16,12 +16,12 @@ from botocore.model import ListShape, Shape, StructureShape
 
 from annotation.crowd.emulator.errors import Refused, RequestError
 from annotation.crowd.emulator.http.wire import OPERATIONS, Wire
-from annotation.crowd.emulator.session import Session
 from annotation.crowd.emulator.state import assignments
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model, service_model
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.rate_limit import RateLimiter
+from annotation.crowd.wire.session import Session
 from tests.worlds.account import BALANCE_CENTS, Account, Person
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from annotation.crowd.emulator.errors import StartError
-from annotation.crowd.emulator.http.faults import Faults
 from annotation.crowd.emulator.http.server import Server
 from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.crowd.wire.errors import StartError
+from annotation.crowd.wire.faults import Faults
 from tests.worlds.account import BALANCE_CENTS, Account, Person
 from tests.worlds.memory_crowd import IN_MEMORY
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.crowd.emulator.errors import RequestError, invalid
 from annotation.crowd.emulator.pagination import DEFAULT_RESULTS, Page, Pager
-from annotation.crowd.emulator.session import Row, Session
+from annotation.crowd.wire.session import Row, Session
 
 DAY = 86_400
 TOKEN_LIFE = DAY  # for so long a UniqueRequestToken makes a repeated call harmless

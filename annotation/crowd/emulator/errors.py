@@ -26,10 +26,6 @@ class Refused(Exception):
         self.status = status
 
 
-class StartError(Exception):
-    """The server cannot start: one sentence that says what to do."""
-
-
 def invalid(message: str) -> RequestError:
     return RequestError("InvalidParameterValue", message)
 

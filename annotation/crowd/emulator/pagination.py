@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from annotation.crowd.emulator.errors import invalid
-from annotation.crowd.emulator.session import Row
+from annotation.crowd.wire.session import Row
 
 DEFAULT_RESULTS = 10
 MAC_BYTES = 16

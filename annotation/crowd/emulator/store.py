@@ -1,50 +1,27 @@
-"""The state on disk: one SQLite file, a connection for each thread, one writer at a time."""
+"""What the emulator of MTurk keeps."""
 
 import secrets
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from annotation.crowd.emulator.errors import StartError
-from annotation.crowd.emulator.session import Clock, Session
 from annotation.crowd.emulator.state import lifecycle, money, qualifications
-
-APPLICATION_ID = 0x4D54524B  # "MTRK": tells our files from other SQLite files
-VERSION = 2
-BUSY_SECONDS = 30.0
-SCHEMA = Path(__file__).with_name("schema.sql")
+from annotation.crowd.wire import store
+from annotation.crowd.wire.session import Clock, Session
 
 
-class Store:
+class Store(store.Store[Session]):
     """A new file starts with `balance_cents`; an existing one keeps the balance that it has."""
 
-    def __init__(self, path: Path, *, balance_cents: int, clock: Clock) -> None:
-        self._path = path
-        self._clock = clock
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
-        # SQLite's own lock is enough to be right; waiting here instead of there is faster.
-        self._writer = threading.Lock()
-        try:
-            self._open(balance_cents)
-        except (OSError, sqlite3.DatabaseError) as error:
-            self.close()
-            raise StartError(
-                f"{path} cannot be used as the emulator's state ({error}): name another file."
-            ) from error
+    application_id = 0x4D54524B  # "MTRK"
+    version = 2
+    schema = Path(__file__).with_name("schema.sql")
 
-    def _open(self, balance_cents: int) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        db = self._connection()
-        # Before anything is written: the file may be somebody else's database.
-        if _has_tables(db) and _stamp(db) != (APPLICATION_ID, VERSION):
-            raise sqlite3.DatabaseError("it is not a state file of this version")
-        db.execute("PRAGMA journal_mode = WAL")
-        with self._transaction(db, "BEGIN IMMEDIATE") as session:
-            if not _has_tables(db):
-                _create(session, balance_cents)
+    def __init__(self, path: Path, *, balance_cents: int, clock: Clock) -> None:
+        self._balance_cents = balance_cents
+        super().__init__(path, clock=clock)
+
+    def session(self, db: sqlite3.Connection, now: float) -> Session:
+        return Session(db, now)
 
     @property
     def secret(self) -> bytes:
@@ -52,89 +29,13 @@ class Store:
         row = self._connection().execute("SELECT value FROM meta WHERE name = 'secret'").fetchone()
         return bytes.fromhex(row[0])
 
-    @contextmanager
-    def reading(self) -> Iterator[Session]:
-        db = self._connection()
-        if lifecycle.is_due(Session(db, self._now())):
-            with self._writer:
-                self._settle(db)
-        with self._transaction(db, "BEGIN") as session:
-            yield session
+    def fill(self, session: Session) -> None:
+        session.db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
+        qualifications.create_system_types(session)
+        money.deposit(session, self._balance_cents)
 
-    @contextmanager
-    def writing(self) -> Iterator[Session]:
-        db = self._connection()
-        with self._writer:
-            self._settle(db)
-            with self._transaction(db, "BEGIN IMMEDIATE") as session:
-                lifecycle.sweep(session)  # what has fallen due in between
-                yield session
+    def is_due(self, session: Session) -> bool:
+        return lifecycle.is_due(session)
 
-    def _settle(self, db: sqlite3.Connection) -> None:
-        """In a transaction of its own: what has fallen due stays when the call is refused."""
-        if lifecycle.is_due(Session(db, self._now())):
-            with self._transaction(db, "BEGIN IMMEDIATE") as session:
-                lifecycle.sweep(session)
-
-    @contextmanager
-    def _transaction(self, db: sqlite3.Connection, begin: str) -> Iterator[Session]:
-        db.execute(begin)
-        try:
-            # The clock is read inside: writers see times in the order in which they write.
-            yield Session(db, self._now())
-        except BaseException:
-            db.rollback()
-            raise
-        db.commit()
-
-    def _now(self) -> float:
-        return round(self._clock(), 6)
-
-    def _connection(self) -> sqlite3.Connection:
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = sqlite3.connect(
-                self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            db.row_factory = sqlite3.Row
-            db.execute("PRAGMA foreign_keys = ON")
-            db.execute("PRAGMA synchronous = NORMAL")
-            self._local.db = db
-            self._connections.append(db)
-        return db
-
-    def close(self) -> None:
-        for db in self._connections:
-            db.close()
-        self._connections.clear()
-        self._local = threading.local()
-
-
-def _has_tables(db: sqlite3.Connection) -> bool:
-    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_master)").fetchone()[0])
-
-
-def _stamp(db: sqlite3.Connection) -> tuple[int, int]:
-    application: int = db.execute("PRAGMA application_id").fetchone()[0]
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    return application, version
-
-
-def _create(session: Session, balance_cents: int) -> None:
-    # executescript would commit first: the statements are run one by one instead.
-    for statement in _statements(SCHEMA.read_text(encoding="utf-8")):
-        session.db.execute(statement)
-    session.db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
-    qualifications.create_system_types(session)
-    money.deposit(session, balance_cents)
-    session.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    session.db.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _statements(script: str) -> Iterator[str]:
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
+    def sweep(self, session: Session) -> None:
+        lifecycle.sweep(session)

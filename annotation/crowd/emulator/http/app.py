@@ -8,12 +8,12 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
 from annotation.crowd.emulator.errors import Refused
-from annotation.crowd.emulator.http.faults import Faults
-from annotation.crowd.emulator.http.faulty_wire import FaultyWire
-from annotation.crowd.emulator.http.wire import Wire
+from annotation.crowd.emulator.http.wire import Wire, failed, operation_name, throttled
 from annotation.crowd.emulator.http.worker_pages import Pages
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model
+from annotation.crowd.wire.faults import Faults
+from annotation.crowd.wire.faulty_wire import Api, FaultyWire
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -54,7 +54,8 @@ class Emulator:
 
     def __init__(self, store: Store, faults: Faults | None = None) -> None:
         faults = faults or Faults()
-        self._wire = FaultyWire(Wire(store, Model()), store, faults)
+        api = Api(Wire(store, Model()).answer, operation_name, throttled, failed)
+        self._wire = FaultyWire(api, store, faults)
         self._pages = Pages(store, faults)
 
     def __call__(

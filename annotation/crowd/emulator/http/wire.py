@@ -32,6 +32,15 @@ OPERATIONS: dict[str, Operation] = {
     **qualifications.OPERATIONS,
     **workers.OPERATIONS,
 }
+THROTTLED: Answer = {"__type": "ThrottlingException", "message": "Rate exceeded"}
+FAILED: dict[int, Answer] = {
+    500: {
+        "__type": "ServiceFault",
+        "Message": "Amazon Mechanical Turk is temporarily unable to process your request.",
+        "TurkErrorCode": "AWS.MechanicalTurk.ServiceFault",
+    },
+    503: {"__type": "ServiceUnavailable", "message": "Service Unavailable"},
+}
 
 log = logging.getLogger(__name__)
 
@@ -114,3 +123,11 @@ def json_response(status: int, body: Answer, request_id: str | None = None) -> R
         {"x-amzn-RequestId": request_id or str(uuid.uuid4())},
         content_type=CONTENT_TYPE,
     )
+
+
+def throttled() -> Response:
+    return json_response(400, THROTTLED)
+
+
+def failed(status: int) -> Response:
+    return json_response(status, FAILED[status])

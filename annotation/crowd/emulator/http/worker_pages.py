@@ -10,11 +10,11 @@ from werkzeug import Request, Response
 from werkzeug.utils import redirect
 
 from annotation.crowd.emulator.errors import Refused
-from annotation.crowd.emulator.http.faults import HASTY_APPROVAL, Faults, record
-from annotation.crowd.emulator.session import Row
 from annotation.crowd.emulator.state import assignments, money
 from annotation.crowd.emulator.state.questions import frame_url
 from annotation.crowd.emulator.store import Store
+from annotation.crowd.wire.faults import HASTY_APPROVAL, Faults, record
+from annotation.crowd.wire.session import Row
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ from annotation.crowd.emulator.dispatch import (
     require_row,
 )
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.session import Row
 from annotation.crowd.emulator.state import lifecycle, money
 from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hit
+from annotation.crowd.wire.session import Row
 
 OVERRIDE_SECONDS = 30 * DAY
 FEEDBACK_LENGTH = 1024

@@ -7,8 +7,8 @@ from annotation.crowd.emulator.operations.assignments import (
     assignment_record,
     require_status,
 )
-from annotation.crowd.emulator.session import Row
 from annotation.crowd.emulator.state import money
+from annotation.crowd.wire.session import Row
 
 MAX_BONUS_CENTS = 1_000_000
 

@@ -16,10 +16,11 @@ from annotation.crowd.emulator.dispatch import (
     token_used,
 )
 from annotation.crowd.emulator.errors import RequestError, invalid, unsupported
-from annotation.crowd.emulator.session import Row, new_id
+from annotation.crowd.emulator.ids import new_id
 from annotation.crowd.emulator.state import money, qualifications
 from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hit
 from annotation.crowd.emulator.state.questions import parse_question
+from annotation.crowd.wire.session import Row
 
 MAX_REWARD_CENTS = 1_000_000
 MAX_ASSIGNMENTS = 1_000_000_000

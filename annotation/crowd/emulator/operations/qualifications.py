@@ -9,7 +9,8 @@ from annotation.crowd.emulator.dispatch import (
     require_row,
 )
 from annotation.crowd.emulator.errors import RequestError, unsupported
-from annotation.crowd.emulator.session import Row, new_id
+from annotation.crowd.emulator.ids import new_id
+from annotation.crowd.wire.session import Row
 
 NAME_LENGTH = 200
 TEXT_LENGTH = 2000

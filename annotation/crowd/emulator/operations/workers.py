@@ -2,7 +2,7 @@
 
 from annotation.crowd.emulator.dispatch import Answer, Call, Operation, check_length, require_row
 from annotation.crowd.emulator.errors import invalid
-from annotation.crowd.emulator.session import Row
+from annotation.crowd.wire.session import Row
 
 MAX_NOTIFIED = 100
 SUBJECT_LENGTH = 200

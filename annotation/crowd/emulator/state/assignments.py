@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 from annotation.crowd.emulator.errors import Refused
-from annotation.crowd.emulator.session import Row, Session, new_id
+from annotation.crowd.emulator.ids import new_id
 from annotation.crowd.emulator.state import lifecycle, qualifications
 from annotation.crowd.emulator.state.questions import answers_xml
+from annotation.crowd.wire.session import Row, Session
 
 WORKER_ID = re.compile(r"A[A-Z0-9]{0,63}")
 MAX_ANSWER_BYTES = 262_144

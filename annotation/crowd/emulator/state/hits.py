@@ -4,8 +4,8 @@ import json
 
 from annotation.crowd.emulator.dispatch import Answer, require_row
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.session import Row, Session
 from annotation.crowd.emulator.state.money import dollars
+from annotation.crowd.wire.session import Row, Session
 
 
 def hit_record(session: Session, hit_id: str) -> Row:

@@ -1,7 +1,7 @@
 """What time does by itself: work is abandoned at its deadline or approved, HITs expire."""
 
-from annotation.crowd.emulator.session import Row, Session
 from annotation.crowd.emulator.state import money
+from annotation.crowd.wire.session import Row, Session
 
 
 def is_due(session: Session) -> bool:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.session import Row, Session
+from annotation.crowd.wire.session import Row, Session
 
 BASE_PERCENT = 20
 MASTERS_PERCENT = 5

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from annotation.crowd.emulator.errors import RequestError, invalid
-from annotation.crowd.emulator.session import Row, Session
+from annotation.crowd.wire.session import Row, Session
 
 MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
 MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"

@@ -11,7 +11,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from annotation.crowd.emulator.http.faults import KINDS, Faults
+from annotation.crowd.wire.faults import KINDS, Faults
 from tests.annotation.crowd.emulator.conftest import running
 from tests.annotation.crowd.emulator.turk import DAY, SESSION, Turk, Worker, question
 

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation.crowd.emulator.__main__ import main
-from annotation.crowd.emulator.http.faults import Faults
+from annotation.crowd.wire.faults import Faults
 from tests.annotation.crowd.emulator.turk import SESSION, Clock, Turk
 from tests.support.command_line import quorum
 
