@@ -35,7 +35,7 @@ POSTGRES = {
     "unix_socket_directories": "",
     "shared_buffers": "1GB",
     "max_wal_size": "4GB",
-    "random_page_cost": "1.1",  # no disk that turns
+    "random_page_cost": "1.1",  # of an SSD; the default is of a spinning disk
     # The query of a killed client ends soon, and its locks with it.
     "client_connection_check_interval": "5s",
 }

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
+from psycopg2.errors import QueryCanceled
 
 from retrieval.models import QaPair
 
@@ -23,7 +24,8 @@ def pks_with(words: Sequence[str], most: int) -> list[int] | None:
     pks = _by_index(known, most + 1)
     if pks is None or len(pks) > most:
         return None
-    return list(_with(words, QaPair.objects.filter(pk__in=pks)))
+    others = [word for word in words if word not in known]
+    return list(with_words(others, QaPair.objects.filter(pk__in=pks))) if others else pks
 
 
 def _by_index(words: Sequence[str], most: int) -> list[int] | None:
@@ -32,14 +34,17 @@ def _by_index(words: Sequence[str], most: int) -> list[int] | None:
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL statement_timeout = %s", [MOST_MS])
-            pks = list(_with(words, QaPair.objects.all())[:most])
+            pks = list(with_words(words, QaPair.objects.all())[:most])
             transaction.set_rollback(True)  # which takes the limit back
             return pks
-    except OperationalError:
+    except OperationalError as error:
+        if not isinstance(error.__cause__, QueryCanceled):
+            raise
         return None
 
 
-def _with(words: Sequence[str], pairs: QuerySet[QaPair]) -> QuerySet[QaPair, int]:
+def with_words(words: Sequence[str], pairs: QuerySet[QaPair]) -> QuerySet[QaPair, int]:
+    """Primary keys of those of the pairs whose questions have all the words."""
     for word in words:
         pairs = pairs.filter(question__icontains=word)
     return pairs.order_by().values_list("pk", flat=True)

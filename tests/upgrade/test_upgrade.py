@@ -25,6 +25,7 @@ from tests.worlds.small_campaign import Stage
 REWARD = 7  # cents, and a team costs no fee
 NEW = {
     ("annotation", "0003_cannot_judge"),
+    ("annotation", "0008_drafted_controls"),
     ("retrieval", "0002_pair_license"),
     ("retrieval", "0003_question_words"),
 }

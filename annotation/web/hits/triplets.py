@@ -17,7 +17,7 @@ from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import Listed, list_page
 from annotation.web.base.pagination import Place, Window, key_of, window
-from retrieval.corpus.question_words import pks_with
+from retrieval.corpus.question_words import pks_with, with_words
 from retrieval.models import Candidate, QaPair
 
 TEXTS = ("candidate__query", "candidate__pair")
@@ -94,10 +94,7 @@ def _with_words(words: Sequence[str], most: int | None, near: QuerySet[Triplet])
 def _fitting(words: Sequence[str], within: Sequence[int]) -> list[int]:
     with_pairs = Candidate.objects.filter(pk__in=within).order_by().values_list("pk", "pair_id")
     candidates = dict(with_pairs)
-    pairs = QaPair.objects.filter(pk__in=set(candidates.values()))
-    for word in words:
-        pairs = pairs.filter(question__icontains=word)
-    fitting = set(pairs.values_list("pk", flat=True))
+    fitting = set(with_words(words, QaPair.objects.filter(pk__in=set(candidates.values()))))
     return [one for one, pair in candidates.items() if pair in fitting]
 
 

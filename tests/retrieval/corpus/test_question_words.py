@@ -76,7 +76,7 @@ def test_the_index_is_that_of_the_words(pairs: dict[str, int]) -> None:
 def test_a_search_that_takes_too_long_is_given_up(
     pairs: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(question_words, "_with", lambda _words, rows: _slowly(rows))
+    monkeypatch.setattr(question_words, "with_words", lambda _words, rows: _slowly(rows))
     monkeypatch.setattr(question_words, "MOST_MS", 50)
     assert pks_with(["moon"], 2) is None
     monkeypatch.undo()
