@@ -16,6 +16,7 @@ from annotation.web.annotator.framed_judging import hit_page
 from annotation.web.annotator.inhouse_judging import assignment, give_back, renew, take_next
 from annotation.web.annotator.qualification import qualification_test
 from annotation.web.annotator.task_list import read_instructions, work
+from annotation.web.annotator.visit import panel_page, visit_page
 from annotation.web.campaigns.instructions import edit_instructions
 from annotation.web.experts.adjudicate import adjudicate
 from annotation.web.notifications.preferences import (
@@ -51,6 +52,8 @@ urlpatterns = [
     path("work", work, name="work"),
     path("work/next", take_next, name="next"),
     path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),
+    path("work/visit", visit_page, name="visit"),
+    path("panel/<id:key>", panel_page, name="panel"),
     path("work/<id:assignment_id>", assignment, name="assignment"),
     path("work/<id:assignment_id>/return", give_back, name="return"),
     path("work/<id:assignment_id>/renew", renew, name="renew"),

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from annotation.crowd.inhouse.adapter import INHOUSE_SITE, InhouseCrowd
+from annotation.crowd.inhouse.adapter import INHOUSE_SITE, PANEL_SITE, InhouseCrowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.mturk.endpoints import crowd_site, is_amazon
 from annotation.crowd.port import Crowd, CrowdSite
@@ -87,4 +87,5 @@ def _is_http_url(text: str) -> bool:
 PROVIDERS: Mapping[CrowdKind, Provider] = {
     "mturk": Provider(lambda: crowd_site(_mturk_endpoint()), _open_mturk),
     "inhouse": Provider(lambda: INHOUSE_SITE, lambda _site, _storage: InhouseCrowd()),
+    "panel": Provider(lambda: PANEL_SITE, lambda site, _storage: InhouseCrowd(site)),
 }

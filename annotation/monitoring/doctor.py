@@ -134,7 +134,7 @@ def check_jobs() -> Iterator[Check]:
 
 def check_people() -> Check:
     """Whether anybody of the in-house crowd is there to judge, or can join it."""
-    members = Member.objects.filter(active=True).count()
+    members = Member.team().filter(active=True).count()
     invitations = Invitation.objects.filter(expires_at__gt=timezone.now(), uses__lt=F("max_uses"))
     message = f"members: {members:,}, open invitations: {invitations.count():,}"
     if members or invitations.exists():

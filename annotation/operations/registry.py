@@ -9,6 +9,7 @@ from annotation.operations.campaign import (
     controls,
     dry_run,
     lifecycle,
+    panels,
     pause_resume,
     pilots,
     pool_depth,
@@ -30,6 +31,7 @@ OPERATIONS: Mapping[str, Operation] = {
         assignments,
         roles,
         controls,
+        panels,
         pilots,
     )
     for operation in module.OPERATIONS

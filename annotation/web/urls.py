@@ -34,6 +34,7 @@ from annotation.web.notifications.webhooks import change_webhook, webhooks
 from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
+from annotation.web.workers.panels import panel_list, panels
 from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
 from annotation.web.workers.workers import reports, times_csv, workers
 
@@ -59,6 +60,8 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/", workers, name="campaign-workers"),
     path("campaigns/<slug:name>/workers/times.csv", times_csv, name="campaign-workers-csv"),
     path("campaigns/<slug:name>/workers/reports", reports, name="campaign-reports"),
+    path("campaigns/<slug:name>/panels/", panels, name="campaign-panels"),
+    path("campaigns/<slug:name>/panels/<slug:key>.csv", panel_list, name="panel-list"),
     path("campaigns/<slug:name>/workers/<int:pk>", worker, name="campaign-worker"),
     path(
         "campaigns/<slug:name>/workers/<int:pk>/exclusion-impact",

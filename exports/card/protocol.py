@@ -171,16 +171,18 @@ def _exclusion(facts: Facts) -> str:
 
 
 def _who(facts: Facts) -> str:
-    policy = facts["policy"]
-    if CROWDS[facts["crowd"]].has_accounts:
+    policy, crowd = facts["policy"], CROWDS[facts["crowd"]]
+    reward = f"the reward was {dollars(policy['reward_cents'])} per HIT"
+    if crowd.is_team:
         who = "The annotators were a team with accounts of their own"
+    elif crowd.has_accounts:
+        who = f"The annotators were {crowd.people}, who came by its links; {reward}"
     else:
         masters = "Masters, " if policy["masters"] else ""
         who = (
             f"The workers came through the crowd {facts['crowd']}: {masters}at least "
             f"{policy['min_approval_percent']}% of their work and at least "
-            f"{count(policy['min_approved'])} assignments approved; the reward was "
-            f"{dollars(policy['reward_cents'])} per HIT"
+            f"{count(policy['min_approved'])} assignments approved; {reward}"
         )
     if policy["qualification_items"]:
         who += (
@@ -197,7 +199,7 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     if not spent and not judged:
         return "Nobody judged here. The cost of the imported labels is not recorded."
     if not spent:
-        team = "An in-house team judged: " if CROWDS[facts["crowd"]].has_accounts else ""
+        team = "An in-house team judged: " if CROWDS[facts["crowd"]].is_team else ""
         nothing = f"{team}nothing was paid for it."
         return nothing[0].upper() + nothing[1:]
     words = (

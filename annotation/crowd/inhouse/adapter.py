@@ -1,13 +1,14 @@
 """The in-house crowd as the pipeline sees it: the adapter of the port onto our own record."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.hit_types import hit_type_of
@@ -18,6 +19,7 @@ from annotation.crowd.port import CrowdHit, CrowdSite, HitTypeSpec, Submission
 from annotation.protocol.policy.crowds import CROWDED_HIT
 
 INHOUSE_SITE = CrowdSite("inhouse", "your own team", setting="", money="", is_local=True)
+PANEL_SITE = CrowdSite("panel", "a panel", setting="", money="", is_local=True)
 # Nobody is paid through us: no campaign ever waits for money. Every BIGINT column holds it.
 BALANCE_CENTS = 10**15
 PAGE = 2000
@@ -27,22 +29,32 @@ _STATUSES: dict[str, Literal["submitted", "approved", "rejected"]] = {
     Assignment.Status.APPROVED: "approved",
     Assignment.Status.REJECTED: "rejected",
 }
+# Of a visit that is not finished, nothing is submitted yet.
+_IN_HAND = (Assignment.Status.ACCEPTED, Assignment.Status.HELD)
 _DECIDED = (Assignment.Status.APPROVED, Assignment.Status.REJECTED)
 # Ours are in ASCII, but who reads them may store them where these cannot be: in a jsonb.
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 class InhouseCrowd(InhouseWorkers):
+    """A crowd that works on this site: the team, or the people whom panels send."""
+
+    def __init__(
+        self, site: CrowdSite = INHOUSE_SITE, clock: Callable[[], datetime] = timezone.now
+    ) -> None:
+        super().__init__(clock)
+        self._site = site
+
     @property
     def site(self) -> CrowdSite:
-        return INHOUSE_SITE
+        return self._site
 
     def balance_cents(self) -> int:
         return BALANCE_CENTS
 
     def create_hit_type(self, spec: HitTypeSpec) -> str:
         with translated():
-            return hit_type_of(spec).type_id
+            return hit_type_of(spec, self._site.endpoint).type_id
 
     def create_hit(
         self,
@@ -119,7 +131,7 @@ class InhouseCrowd(InhouseWorkers):
                 if (posted := kept.first()) is None:
                     return
                 busy = posted.is_open and posted.expires_at > now and posted.open_assignments > 0
-                undecided = Assignment.Status.ACCEPTED, Assignment.Status.SUBMITTED
+                undecided = (*_IN_HAND, Assignment.Status.SUBMITTED)
                 if busy or posted.assignments.filter(status__in=undecided).exists():
                     raise refused(f"HIT {hit_id} cannot be deleted: its work is not all decided.")
                 kept.update(deleted_at=now, is_open=False)
@@ -137,7 +149,8 @@ class InhouseCrowd(InhouseWorkers):
         now, last = self._clock(), 0
         with translated():
             sweep(now)
-            while page := list(_counted().filter(pk__gt=last).order_by("pk")[:PAGE]):
+            ours = _counted().filter(queue__crowd=self._site.endpoint)
+            while page := list(ours.filter(pk__gt=last).order_by("pk")[:PAGE]):
                 for row in page:
                     yield _crowd_hit(row, now)
                 last = page[-1]["pk"]
@@ -198,7 +211,7 @@ def _posted(hit_id: str) -> PostedHit:
 def _counted() -> "QuerySet[PostedHit, dict[str, Any]]":
     """What a CrowdHit tells, the counts as of the moment of the rest."""
     kept = PostedHit.objects.filter(deleted_at=None).annotate(
-        pending=_count(Assignment.Status.ACCEPTED), completed=_count(*_DECIDED)
+        pending=_count(*_IN_HAND), completed=_count(*_DECIDED)
     )
     names = (
         "pk",

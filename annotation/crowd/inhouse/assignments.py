@@ -13,8 +13,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, Sum
 
 from annotation.crowd.inhouse import queue
-from annotation.crowd.inhouse.leases import lapse, open_again, sweep
+from annotation.crowd.inhouse.leases import end, lapse, open_again, sweep
 from annotation.crowd.inhouse.models import (
+    HANDED_IN,
     SUBMITTED_OR_DECIDED,
     Assignment,
     Bonus,
@@ -22,6 +23,7 @@ from annotation.crowd.inhouse.models import (
     PostedHit,
     Queue,
 )
+from annotation.protocol.policy.crowds import INHOUSE
 
 MOST_COUNTED = 1000
 MOST_ANSWER_BYTES = 262_144
@@ -132,7 +134,7 @@ def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:
     if late or assignment.status == Assignment.Status.LAPSED:
         _lend_again(assignment, now)
         assignment = _own(member, assignment_id)
-    if assignment.status in SUBMITTED_OR_DECIDED:
+    if assignment.status in HANDED_IN:
         raise Refused(409, "You have submitted this task already.")
     if assignment.status == Assignment.Status.RETURNED:
         raise Refused(409, "You have returned this task: take another one.")
@@ -176,13 +178,13 @@ def submit(
     sheet = _sheet(answers)
     mine = Q(member=member, assignment_id=assignment_id)
     # However late: until its lease has lapsed, nobody else can have the assignment.
-    if _store_answers(mine & Q(status=Assignment.Status.ACCEPTED), sheet, now):
+    if _store_answers(mine & Q(status=Assignment.Status.ACCEPTED), _handed_in(member), sheet, now):
         return
     assignment = _own(member, assignment_id)
     if assignment.status == Assignment.Status.LAPSED:
         _submit_late(assignment, sheet, now)
         assignment = _own(member, assignment_id)
-    if assignment.status in SUBMITTED_OR_DECIDED:
+    if assignment.status in HANDED_IN:
         return
     if assignment.status == Assignment.Status.RETURNED:
         raise Refused(409, "You have returned this task, so you cannot submit it.")
@@ -197,9 +199,15 @@ def _sheet(answers: Mapping[str, str]) -> str:
     return sheet
 
 
-def _store_answers(which: Q, sheet: str, now: datetime) -> int:
+def _handed_in(member: Member) -> Assignment.Status:
+    """What somebody on a visit hands in is submitted when the visit is finished."""
+    status = Assignment.Status
+    return status.SUBMITTED if member.crowd == INHOUSE.kind else status.HELD
+
+
+def _store_answers(which: Q, status: Assignment.Status, sheet: str, now: datetime) -> int:
     return Assignment.objects.filter(which).update(
-        status=Assignment.Status.SUBMITTED, submitted_at=now, answers_json=sheet
+        status=status, submitted_at=now, answers_json=sheet
     )
 
 
@@ -208,7 +216,7 @@ def _submit_late(assignment: Assignment, sheet: str, now: datetime) -> None:
         _take_back(
             assignment,
             now,
-            status=Assignment.Status.SUBMITTED,
+            status=_handed_in(assignment.member),
             submitted_at=now,
             answers_json=sheet,
         )
@@ -238,17 +246,14 @@ def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
         if mine.filter(status=Assignment.Status.ACCEPTED).update(status=Assignment.Status.RETURNED):
             open_again(_own(member, assignment_id).posted_hit_id)
             return
-    if _own(member, assignment_id).status in SUBMITTED_OR_DECIDED:
+    if _own(member, assignment_id).status in HANDED_IN:
         raise Refused(409, "You have submitted this task already.")
 
 
 def give_back_all(member: Member) -> None:
     """All that the member has in hand."""
     for assignment in Assignment.objects.filter(member=member, status=Assignment.Status.ACCEPTED):
-        with transaction.atomic():
-            mine = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.ACCEPTED)
-            if mine.update(status=Assignment.Status.RETURNED):
-                open_again(assignment.posted_hit_id)
+        end(assignment, Assignment.Status.RETURNED)
 
 
 def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:

@@ -1,6 +1,6 @@
 """What time does by itself: leases lapse, HITs expire. Looked at whenever it matters."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -8,12 +8,27 @@ from django.db.models import F, Q
 from annotation.crowd.inhouse.models import Assignment, PostedHit
 
 BATCH = 500
+# For so long a visit can be finished, which submits what was done in it.
+VISIT = timedelta(hours=24)
 
 
 def sweep(now: datetime) -> int:
     """Carry out all that has fallen due; how many assignments are open again."""
     PostedHit.objects.filter(is_open=True, expires_at__lte=now).update(is_open=False)
-    return lapse(Q(), now)
+    held = Assignment.objects.filter(
+        status=Assignment.Status.HELD, submitted_at__lte=now - VISIT
+    ).order_by("pk")
+    return lapse(Q(), now) + sum(end(one, Assignment.Status.LAPSED) for one in list(held))
+
+
+def end(assignment: Assignment, status: Assignment.Status) -> int:
+    """Take it out of the worker's hands, unless it has left them; 1 where it is open again."""
+    with transaction.atomic():
+        still = Assignment.objects.filter(pk=assignment.pk, status=assignment.status)
+        ended = still.update(status=status, submitted_at=None)
+        if ended:
+            open_again(assignment.posted_hit_id)
+    return ended
 
 
 def lapse(where: Q, now: datetime) -> int:

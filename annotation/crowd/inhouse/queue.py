@@ -14,6 +14,7 @@ from typing import Any
 from django.db import connection
 
 from annotation.crowd.inhouse.models import Member
+from annotation.protocol.policy.crowds import INHOUSE
 from core.files.prepared import ask
 
 CHOICE = 64  # candidates to choose among: two members seldom want the same one
@@ -22,20 +23,25 @@ WINDOW = 256  # begun HITs to look through: a quick worker may have begun most o
 
 _BEGUN = "h.is_open AND h.open_assignments > 0 AND h.open_assignments < h.max_assignments"
 _FRESH = "h.is_open AND h.open_assignments > 0 AND h.open_assignments = h.max_assignments"
-# q: a queue from which the member is not excluded
-_ADMITTED = """
-EXISTS (SELECT 1 FROM inhouse_member m WHERE m.id = %(member)s AND m.active)
+# q: a queue of the member's own crowd, from which they are not excluded. Who came by a panel's link
+# sees the HITs of its campaign, until the visit ends.
+_ADMITTED = f"""
+EXISTS (SELECT 1 FROM inhouse_member m
+        WHERE m.id = %(member)s AND m.active AND m.crowd = q.crowd)
+AND (q.crowd = '{INHOUSE.kind}'
+     OR EXISTS (SELECT 1 FROM inhouse_visit v JOIN inhouse_panellink l ON l.id = v.link_id
+                WHERE v.member_id = %(member)s AND l.queue_id = q.id AND v.finished_at IS NULL))
 AND NOT EXISTS (SELECT 1 FROM inhouse_block b WHERE b.member_id = %(member)s)
 AND NOT EXISTS (SELECT 1 FROM inhouse_grant g
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.exclusion_id)
-"""
+"""  # noqa: S608 - of constants alone, as are those that follow
 # q: a queue whose HITs the member may see
 _WELCOME = f"""
 {_ADMITTED}
 AND (q.qualified_id IS NULL
      OR EXISTS (SELECT 1 FROM inhouse_grant g
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.qualified_id))
-"""  # noqa: S608 - of constants alone, as are those that follow
+"""  # noqa: S608
 # h: a HIT whose type does not exclude the member; only that of repacked triplets excludes anybody.
 # Who has submitted nothing of its queue has judged none of them, so nobody need have numbered them.
 _QUALIFIED = """
@@ -49,7 +55,7 @@ EXISTS (SELECT 1 FROM inhouse_hittype t WHERE t.id = h.hit_type_id AND (t.known_
            AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
                            JOIN inhouse_postedhit o ON o.id = a.posted_hit_id
                            WHERE a.member_id = %(member)s AND o.queue_id = %(queue)s
-                             AND a.status IN ('submitted', 'approved', 'rejected'))))
+                             AND a.status IN ('held', 'submitted', 'approved', 'rejected'))))
 """
 _NEVER_HAD = """
 NOT EXISTS (SELECT 1 FROM inhouse_assignment a

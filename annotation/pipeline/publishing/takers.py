@@ -1,4 +1,4 @@
-"""Who may still take which HIT of a campaign whose people have accounts here.
+"""Who may still take which HIT of a campaign whose people are a team.
 
 The rule is the crowd's own, by which a member is offered work (`inhouse.queue`), with what only
 the campaign's record knows: who is excluded, who works elsewhere, who has judged what.
@@ -78,7 +78,7 @@ def has_judged(hit: Hit, worker_id: str) -> bool:
 
 def members_of(campaign: Campaign) -> QuerySet[Member]:
     """To whom the campaign is open, or would be after its qualification test."""
-    members = Member.objects.filter(active=True, user__is_active=True)
+    members = Member.team().filter(active=True, user__is_active=True)
     excluded = Exclusion.in_force(campaign)
     members = members.exclude(worker_id__in=excluded.values("worker__worker_id"))
     members = members.exclude(worker_id__in=_failed(campaign))
@@ -91,9 +91,9 @@ def members_of(campaign: Campaign) -> QuerySet[Member]:
 
 def too_small_a_team(policy: Policy, campaign: Campaign | None = None) -> str | None:
     """For a campaign that is there or still to come; None too where its people are not counted."""
-    if not policy.crowd_traits.has_accounts:
+    if not policy.crowd_traits.is_team:
         return None
-    members = members_of(campaign) if campaign else Member.objects.filter(active=True)
+    members = members_of(campaign) if campaign else Member.team().filter(active=True)
     return too_few_people(members.count(), policy)
 
 
@@ -117,7 +117,7 @@ def _failed(campaign: Campaign) -> list[str]:
 
 
 def stranded(campaign: Campaign, now: datetime) -> Stranded:
-    """Nothing where the campaign is not published, or its people have no accounts here."""
+    """Nothing where the campaign is not published, or its people are no team."""
     hits = _with_takers(campaign, now)
     short = {hit: wanted - takers for hit, wanted, takers in hits if wanted > takers}
     left = list(_without_takers(campaign.triplets.all(), campaign.policy, hits))
@@ -128,7 +128,7 @@ def stranded(campaign: Campaign, now: datetime) -> Stranded:
         ties=ties,
         others=len(left) - ties,
         closed=bool(short) and annotators_of(campaign) is not None,
-        is_deserted=bool(short) and not Member.objects.exists(),
+        is_deserted=bool(short) and not Member.team().exists(),
     )
 
 
@@ -175,7 +175,7 @@ def _with_takers(
     `only`: of this triplet.
     """
     policy = campaign.policy
-    if not policy.crowd_traits.has_accounts or not campaign.endpoint:
+    if not policy.crowd_traits.is_team or not campaign.endpoint:
         return []
     members = members_of(campaign).values_list("pk", flat=True)
     most = campaign.hits.order_by("-max_assignments").values_list("max_assignments", flat=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-CrowdKind = Literal["mturk", "inhouse"]
+CrowdKind = Literal["mturk", "inhouse", "panel"]
 Adjudication = Literal["decide", "measure"]
 
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
@@ -65,7 +65,8 @@ class CrowdTraits:
     cannot_judge_limit: int
     mark_differences: bool
     fee: Fee | None
-    has_accounts: bool  # its people sign in here and have names; else its own site frames our page
+    has_accounts: bool  # its people work on this site; else its own site frames our page
+    is_team: bool  # its people are known beforehand, by name, and can be counted
     overturn_days: int | None  # that it lets a rejection be overturned; None: no limit
     writes_after_decision: bool  # its messages reach only workers whose work was decided
     message_place: str
@@ -106,6 +107,7 @@ MTURK = CrowdTraits(
     mark_differences=False,
     fee=Fee(percent=20, masters_percent=5, crowded_percent=20),
     has_accounts=False,
+    is_team=False,
     overturn_days=30,
     writes_after_decision=True,
     message_place="in an email from the crowd, which cannot be recalled",
@@ -132,6 +134,7 @@ INHOUSE = CrowdTraits(
     mark_differences=True,
     fee=None,
     has_accounts=True,
+    is_team=True,
     overturn_days=None,
     writes_after_decision=False,
     message_place="on their work page",
@@ -139,7 +142,28 @@ INHOUSE = CrowdTraits(
     hit="task",
     unasked=frozenset({"reward_cents", "keywords", "auto_approval_days"}),
 )
-CROWDS: Mapping[CrowdKind, CrowdTraits] = {each.kind: each for each in (MTURK, INHOUSE)}
+PANEL = CrowdTraits(
+    kind="panel",
+    title="a panel",
+    people="participants of the panel",
+    description="people whom a panel sends by a link, and who leave with a code for it",
+    fixed={**INHOUSE.fixed, "qualification_items": 0},
+    reward_cents=15,
+    least_reward_cents=0,
+    adjudication="measure",
+    cannot_judge_limit=0,
+    mark_differences=False,
+    fee=None,
+    has_accounts=True,
+    is_team=False,
+    overturn_days=None,
+    writes_after_decision=False,
+    message_place="on their page here, if they come back to it",
+    contact="write to the researcher through the panel's site",
+    hit="task",
+    unasked=frozenset({"keywords", "auto_approval_days"}),
+)
+CROWDS: Mapping[CrowdKind, CrowdTraits] = {each.kind: each for each in (MTURK, INHOUSE, PANEL)}
 # The paper's, and the one that the emulator stands in for.
 PAPER_CROWD = MTURK
 

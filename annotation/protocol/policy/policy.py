@@ -252,7 +252,7 @@ def _check_crowd(crowd: CrowdKind, reward_cents: int, *others: object) -> list[s
 
 
 # What a crowd may have fixed.
-_SCREENING = ("exclude_by", "masters", "min_approval_percent", "min_approved")
+_SCREENING = tuple(sorted(set[str]().union(*(traits.fixed for traits in CROWDS.values()))))
 _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),

@@ -111,7 +111,7 @@ def change_member(request: HttpRequest, pk: int) -> HttpResponse:
     """Ends or renews a membership: the field `active` says which."""
     if not permitted(request, MANAGE):
         return _not_permitted(request, MANAGE)
-    member = get_object_or_404(Member.objects.select_related("user"), pk=pk)
+    member = get_object_or_404(Member.team().select_related("user"), pk=pk)
     becomes_active = request.POST.get("active") == "1"
     verb, name = "activate" if becomes_active else "deactivate", member.user.get_username()
     details = {"worker": member.worker_id}
@@ -146,7 +146,8 @@ def _members() -> QuerySet[Member]:
         Assignment.Status.REJECTED,
     )
     return (
-        Member.objects.select_related("user")
+        Member.team()
+        .select_related("user")
         .annotate(
             submitted=Count("assignments", filter=Q(assignments__status__in=submitted)),
             approved=Count("assignments", filter=Q(assignments__status=Assignment.Status.APPROVED)),

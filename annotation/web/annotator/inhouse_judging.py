@@ -15,11 +15,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.ids import is_id
-from annotation.crowd.inhouse.models import SUBMITTED_OR_DECIDED, Assignment, Queue
+from annotation.crowd.inhouse.models import HANDED_IN, Assignment, Queue
+from annotation.crowd.inhouse.visits import is_full, open_visit
 from annotation.models import Hit, HitItem
 from annotation.models.campaign import policy_of
 from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.controls.own_controls import hits_put_off
+from annotation.protocol.policy.crowds import PANEL
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import (
     BEHAVIOUR,
@@ -76,7 +78,7 @@ def take_next(request: MemberRequest) -> HttpResponse:
     queue_id = request.POST.get("hit_type", "")
     if queue_id and not is_id(queue_id):
         return refuse(request, 404, "No such tasks", NO_KIND)
-    return SeeOther(_go_on(request, queue_id=queue_id))
+    return SeeOther(go_on(request, queue_id=queue_id))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,7 +108,7 @@ def give_back(request: MemberRequest, assignment_id: str) -> HttpResponse:
     except Refused as refused:
         return _over(request, refused)
     queue_id = assignment.posted_hit.queue.queue_id
-    return SeeOther(_go_on(request, queue_id=queue_id, skipped=assignment.posted_hit_id))
+    return SeeOther(go_on(request, queue_id=queue_id, skipped=assignment.posted_hit_id))
 
 
 @require_POST
@@ -133,13 +135,13 @@ def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
         raise Refused(409, UNKNOWN)
     keys = [key for key, _ in items]
     sheet = _sheet(request.POST, keys, policy_of(json.loads(items[0][1])))
-    if (fault := _lacking(sheet, keys)) and status not in SUBMITTED_OR_DECIDED:
+    if (fault := _lacking(sheet, keys)) and status not in HANDED_IN:
         if (hit := hit_of(hit_key)) is None:
             raise Refused(409, UNKNOWN)
         assignment = assignments.revive(request.member, assignment_id, now=now)
         return _incomplete(request, assignment, hit, fault)
     assignments.submit(request.member, assignment_id, sheet, now=now)
-    goal = _go_on(request, queue_id=queue_id)
+    goal = go_on(request, queue_id=queue_id)
     return JsonResponse({"next": goal}) if wants_json(request) else SeeOther(goal)
 
 
@@ -183,9 +185,11 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
+def go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
     now = timezone.now()
+    if (visit := open_visit(request.member)) and is_full(visit):
+        return reverse("visit")
     assignment = assignments.take(
         request.member,
         hit_type=queue_id,
@@ -196,6 +200,8 @@ def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None)
     if assignment is not None and assignment.posted_hit_id == skipped:  # the crowd has nothing else
         assignments.give_back(request.member, assignment.assignment_id, now=now)
         assignment = None
+    if assignment is None and request.member.crowd == PANEL.kind:
+        return reverse("visit")
     if assignment is None:
         others = queues_of_others(request.member)
         is_closed = Queue.objects.filter(queue_id=queue_id, pk__in=others).exists()

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.models import Count, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import kept_from
-from annotation.crowd.accounts import campaigns_with_accounts, workers_of
+from annotation.crowd.accounts import campaigns_of, workers_of
 from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import MOST_COUNTED
 from annotation.crowd.inhouse.models import (
@@ -32,6 +32,7 @@ from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
 from annotation.models import Campaign, Exclusion, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.crowds import PANEL
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
@@ -95,9 +96,11 @@ class Closed:
 @member_page
 def work(request: MemberRequest) -> HttpResponse:
     member, now = request.member, timezone.now()
-    ours = campaigns_with_accounts().select_related("pilot_with_the_answer")
+    if member.crowd == PANEL.kind:
+        return redirect("visit")
+    ours = campaigns_of(member).select_related("pilot_with_the_answer")
     campaigns = list(ours.order_by("pk"))
-    exclusions = _exclusions(member)
+    exclusions = exclusions_of(member)
     others = kept_from(member.user).values_list("pk", flat=True)
     pilots = [getattr(one, "pilot_with_the_answer", None) for one in campaigns]
     conditions = [(pilot.shown_id, pilot.hidden_id) for pilot in pilots if pilot]
@@ -125,7 +128,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "today": sum(one.today for one in counts.values()),
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
-        "notices": _notices(member),
+        "notices": notices_of(member),
         "rejections": last_rejections(member, MOST_SHOWN) if tally.rejected else [],
         "reasons": reasons,
         "other_reasons": tally.rejected - sum(count for _, count in reasons),
@@ -137,7 +140,9 @@ def work(request: MemberRequest) -> HttpResponse:
 @require_safe
 @member_page
 def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
-    theirs = campaigns_with_accounts().exclude(pk__in=kept_from(request.member.user).values("pk"))
+    theirs = campaigns_of(request.member).exclude(
+        pk__in=kept_from(request.member.user).values("pk")
+    )
     campaign = get_object_or_404(theirs, name=name)
     # What the published HITs show: a newer version may hold for none of them.
     shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
@@ -146,8 +151,8 @@ def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
     return render(request, "annotation/annotator/read_instructions.html", content)
 
 
-def _exclusions(member: Member) -> list[Exclusion]:
-    """From in-house campaigns."""
+def exclusions_of(member: Member) -> list[Exclusion]:
+    """In force, from campaigns whose people work here."""
     workers = workers_of(member.worker_id)
     exclusions = Exclusion.objects.filter(worker__in=workers, restored_at=None)
     return list(exclusions.select_related("campaign").order_by("pk"))
@@ -259,7 +264,7 @@ def _instructions_url(campaign: Campaign) -> str:
     return reverse("read-instructions", args=[campaign.name])
 
 
-def _notices(member: Member) -> list[Notice]:
+def notices_of(member: Member) -> list[Notice]:
     """The last messages of the people who run the campaigns."""
     return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_SHOWN])
 

@@ -21,6 +21,7 @@ from annotation.access.roles import (
 )
 from annotation.analytics.campaign.completion import state_of
 from annotation.models import Campaign
+from annotation.protocol.policy.crowds import PANEL
 from annotation.web.base.crowd_text import said_of, say_form
 from annotation.web.base.saved_views import Views
 from core.frame import framed
@@ -52,6 +53,7 @@ TABS: list[tuple[str, str, str]] = [
     ("Assignments", "campaign-assignments", SEE_VOTES),
     ("Controls", "campaign-controls", VIEW),
     ("Workers", "campaign-workers", SEE_VOTES),
+    ("Panels", "campaign-panels", MANAGE_WORKERS),
     ("Releases", "campaign-releases", DOWNLOAD),
     ("Roles", "campaign-roles", GRANT),
     ("Log", "campaign-log", SEE_VOTES),
@@ -125,5 +127,6 @@ def _tabs(request: HttpRequest, campaign: Campaign) -> list[Tab]:
     return [
         Tab(said(title), reverse(name, args=[campaign.name]), current.get(name, ""))
         for title, name, permission in TABS
+        if name != "campaign-panels" or campaign.policy.crowd == PANEL.kind
         if request.user.has_perm(permission, campaign)
     ]

@@ -39,6 +39,8 @@ CAMPAIGN_PAGES = {
     "control": "campaign-controls",
     "triplet": "campaign-controls",
     "draft": "campaign-control-drafts",
+    "panel": "campaign-panels",
+    "link": "campaign-panels",
 }
 
 

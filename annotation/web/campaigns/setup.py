@@ -102,9 +102,9 @@ def _campaign() -> Step:
 
 def _people(reader: Account) -> Step:
     """A crowd with people of its own needs no invitation."""
-    elsewhere = [each.kind for each in CROWDS.values() if not each.has_accounts]
+    elsewhere = [each.kind for each in CROWDS.values() if not each.is_team]
     done = (
-        Member.objects.filter(active=True).exists()
+        Member.team().filter(active=True).exists()
         or Campaign.objects.filter(policy_data__crowd__in=elsewhere).exists()
     )
     words = "At least three: two judge each item, and a third breaks ties."

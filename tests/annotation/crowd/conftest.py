@@ -19,9 +19,9 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.crowd.inhouse import assignments
-from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Member
+from annotation.crowd.inhouse import assignments, visits
+from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
+from annotation.crowd.inhouse.models import Member, Participant, PostedHit, Visit
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.port import Crowd, HitTypeSpec
 from tests.worlds.memory_crowd import MemoryMTurk
@@ -118,6 +118,29 @@ class InhouseWorker(Worker):
 
     def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
         assignments.submit(self._member, assignment_id, answers, now=datetime.now(UTC))
+
+
+class PanelWorker(InhouseWorker):
+    """Somebody whom a panel sends, by a link to the HITs that they are to work on."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._member.crowd = "panel"
+        self._member.save()
+        Participant.objects.create(member=self._member, panel="connect", external_id=name)
+
+    def accept(self, hit_id: str) -> str | None:
+        (hit_type_id,) = PostedHit.objects.filter(hit_id=hit_id).values_list("hit_type__type_id")[0]
+        now = datetime.now(UTC)
+        link = visits.links_to(hit_type_id).first()
+        link = link or visits.open_link(hit_type_id, "connect", tasks=100, now=now)
+        Visit.objects.filter(member=self._member).delete()  # each HIT is a visit of its own
+        self._visit = visits.arrive(link, self._member.participant.external_id, now=now)
+        return super().accept(hit_id)
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        super().submit(assignment_id, answers)
+        visits.finish(self._visit, now=datetime.now(UTC))
 
 
 class MemoryWorker(Worker):
@@ -217,6 +240,11 @@ def inhouse_market() -> Market:
 
 
 @pytest.fixture
+def panel_market() -> Market:
+    return Market(InhouseCrowd(PANEL_SITE), PanelWorker, SPEC)
+
+
+@pytest.fixture
 def memory_market() -> Market:
     world = MemoryMTurk(balance_cents=100_000_000)
     return Market(world.crowd, partial(MemoryWorker, world), MTURK_SPEC)
@@ -226,7 +254,10 @@ def memory_market() -> Market:
 IN_OUR_DATABASE = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(params=["mturk", "memory", pytest.param("inhouse", marks=IN_OUR_DATABASE)])
+IN_HOUSE = [pytest.param(name, marks=IN_OUR_DATABASE) for name in ("inhouse", "panel")]
+
+
+@pytest.fixture(params=["mturk", "memory", *IN_HOUSE])
 def market(request: pytest.FixtureRequest) -> Market:
     found: Market = request.getfixturevalue(f"{request.param}_market")
     return found

@@ -12,6 +12,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
 from annotation.access.audit_log import by_command
 from annotation.access.roles import (
@@ -25,6 +26,8 @@ from annotation.access.roles import (
     VIEW,
 )  # fmt: skip
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
+from annotation.crowd.inhouse import visits
+from annotation.crowd.inhouse.models import HitType, PanelLink, Participant, Queue
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, ControlDraft
 from annotation.operations.campaign import pool_depth, steps
@@ -42,6 +45,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.controls.drafts import draft_controls
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.setup.pool_depth import create_depth_study
+from annotation.protocol.policy.crowds import PANEL
 from annotation.web.campaigns.operation import OperationForm
 from config.commands import load
 from retrieval.jobs import queue
@@ -88,7 +92,12 @@ GIVEN = {
     "kind": "positive", "query": "How is bread made?", "question": "how does one bake a loaf",
 }  # fmt: skip
 OTHER = {"question": "the age of Ada", "answer": "Ten."}
+PANEL_LINK, NO_LINK = {"link": "{link}"}, {"link": "0" * 32}
+SONA = {"panel": "sona", "tasks": 5}
 CASES = {
+    "open-panel": Case(SONA, SONA | {"code": "a b"}, policy=PANEL.defaults()),
+    "close-panel": Case(PANEL_LINK, NO_LINK, policy=PANEL.defaults()),
+    "forget-participant": Case({"worker": "{participant}"}, NOBODY, policy=PANEL.defaults()),
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
     "resume": Case({}, {}, after=(PAUSE,)),
@@ -152,7 +161,7 @@ PERMISSIONS_OF = {
     FUND: {"budget", "cancel"},
     MANAGE_WORKERS: {
         "exclude", "restore", "message", "grant-qualification", "approve", "reject", "bonus",
-        "cancel-bonus",
+        "cancel-bonus", "open-panel", "close-panel", "forget-participant",
     },
     RUN: {
         "pause", "resume", "expire", "extend", "retry", "retrieve", "pack", "publish", "collect",
@@ -215,9 +224,23 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
         fetch_submissions(stage.campaign, stage.mturk.crowd)
         review(stage.campaign)
         known["candidate"] = candidate_in(stage.campaign)
+    known |= panel_of(stage.campaign)
     clients = {role: at(user) for role, user in people.items()}
     programs = {role: Program(user) for role, user in people.items()}
     return World(stage, clients, programs, known)
+
+
+def panel_of(campaign: Campaign) -> dict[str, str]:
+    """A link of the campaign, if it is a panel's, and who has come by it."""
+    if campaign.policy.crowd != PANEL.kind:
+        return {"link": "0" * 32, "participant": "ANOBODY"}
+    queue = Queue.objects.create(
+        crowd=PANEL.kind, digest="1", title="Judge", reward_cents=15, assignment_seconds=60
+    )
+    HitType.objects.create(digest="1", queue=queue, type_id=campaign.hit_type_id)
+    now = timezone.now()
+    link = visits.open_link(campaign.hit_type_id, "connect", tasks=1, now=now)
+    return {"link": link.key, "participant": visits.arrive(link, "P7", now=now).member.worker_id}
 
 
 def candidate_in(campaign: Campaign) -> int:
@@ -297,6 +320,8 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(account_of(condition).budget_cents for condition in Campaign.objects.all()),
         sorted(ControlCandidate.objects.values_list("state")),
         sorted(ControlDraft.objects.values_list("state")),
+        sorted(PanelLink.objects.values_list("panel", "closed_at__year")),
+        Participant.objects.count(),
     )
 
 
@@ -320,7 +345,8 @@ def came_of(
         said = face(world, operation, world.filled(given))
         entries = AuditEntry.objects.order_by("pk")
         rows = entries.values_list("verb", "subject", "details")[before:]
-        log = [(verb, to, details | {"new": None}) for verb, to, details in rows]
+        own = {"new": None, "link": None, "url": None}  # what each face makes anew
+        log = [(verb, to, details | own) for verb, to, details in rows]
         by = list(entries.values_list("via", "actor", "user__username")[before:])
         report = (said, log, state_of(world.campaign))
         transaction.set_rollback(True)

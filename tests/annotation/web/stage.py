@@ -7,11 +7,12 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
+from annotation.crowd.factory import site_of
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.crowd.port import HitTypeSpec
 from annotation.models import Campaign, Hit
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE, CrowdTraits
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.support.pages import Response
 
@@ -37,11 +38,16 @@ def signed_in(user: User) -> Client:
 
 
 def offer_hits(
-    name: str = "faq", *, hits: int = 1, max_assignments: int = 2, **policy: object
+    name: str = "faq",
+    *,
+    hits: int = 1,
+    max_assignments: int = 2,
+    traits: CrowdTraits = INHOUSE,
+    **policy: object,
 ) -> list[Hit]:
     """Publishes a campaign's HITs as `publish` does, and gives them back."""
-    crowd = InhouseCrowd()
-    campaign = make_campaign(name, **{**INHOUSE.defaults(), "title": f"Judge {name}", **policy})
+    crowd = InhouseCrowd(site_of(traits.kind))
+    campaign = make_campaign(name, **{**traits.defaults(), "title": f"Judge {name}", **policy})
     campaign.exclusion_id = crowd.create_qualification(f"out of {name}", "Excluded.")
     if campaign.policy.qualification_items:
         campaign.qualified_id = crowd.create_qualification(f"practised {name}", "Passed.")

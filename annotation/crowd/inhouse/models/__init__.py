@@ -1,10 +1,11 @@
-"""The record of a team's own crowd: what MTurk would keep, kept in our database.
+"""The record of the crowds that work here: what MTurk would keep, kept in our database.
 
 Nothing here refers to the rest of annotation, and its rows are no votes: `collect` reads the
 record through the port, as it reads MTurk's. Django finds all of it here.
 """
 
 from annotation.crowd.inhouse.models.assignments import (
+    HANDED_IN,
     SUBMITTED_OR_DECIDED,
     Assignment,
     Bonus,
@@ -12,6 +13,7 @@ from annotation.crowd.inhouse.models.assignments import (
     PostedHit,
 )
 from annotation.crowd.inhouse.models.members import Invitation, Member, Notice
+from annotation.crowd.inhouse.models.panels import PanelLink, Participant, Visit
 from annotation.crowd.inhouse.models.qualifications import (
     Block,
     ExcludedWorker,
@@ -22,6 +24,7 @@ from annotation.crowd.inhouse.models.qualifications import (
 )
 
 __all__ = [
+    "HANDED_IN",
     "SUBMITTED_OR_DECIDED",
     "Assignment",
     "Block",
@@ -33,7 +36,10 @@ __all__ = [
     "Invitation",
     "Member",
     "Notice",
+    "PanelLink",
+    "Participant",
     "PostedHit",
     "Qualification",
     "Queue",
+    "Visit",
 ]

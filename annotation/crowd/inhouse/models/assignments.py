@@ -79,6 +79,7 @@ class Assignment(models.Model):
         ACCEPTED = "accepted"
         RETURNED = "returned"
         LAPSED = "lapsed"  # its time ran out
+        HELD = "held"  # handed in during a visit that is not finished: not yet submitted
         SUBMITTED = "submitted"
         APPROVED = "approved"
         REJECTED = "rejected"
@@ -111,7 +112,10 @@ class Assignment(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(status__in=["accepted", "returned", "lapsed"], submitted_at=None)
-                | Q(status__in=["submitted", "approved", "rejected"], submitted_at__isnull=False),
+                | Q(
+                    status__in=["held", "submitted", "approved", "rejected"],
+                    submitted_at__isnull=False,
+                ),
                 name="submitted_work_has_its_time",
             ),
         ]
@@ -130,6 +134,10 @@ class Assignment(models.Model):
             models.Index(
                 fields=["deadline"], condition=Q(status="accepted"), name="assignments_in_hand"
             ),
+            # and which visits were never finished
+            models.Index(
+                fields=["submitted_at"], condition=Q(status="held"), name="assignments_held"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -145,6 +153,10 @@ SUBMITTED_OR_DECIDED = (
     Assignment.Status.APPROVED,
     Assignment.Status.REJECTED,
 )
+
+
+# By the worker: what they have handed in cannot be given back or handed in again.
+HANDED_IN = (Assignment.Status.HELD, *SUBMITTED_OR_DECIDED)
 
 
 class Bonus(models.Model):

@@ -7,7 +7,9 @@ import string
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
+
+from annotation.protocol.policy.crowds import INHOUSE
 
 WORKER_ID_ALPHABET = string.ascii_uppercase + string.digits
 WORKER_ID_LENGTH = 12
@@ -18,17 +20,26 @@ def new_worker_id() -> str:
 
 
 class Member(models.Model):
-    """Somebody of the team who judges; the pipeline knows the `worker_id` alone."""
+    """Somebody who works here, of the team or sent by a panel.
+
+    The pipeline knows the `worker_id` alone.
+    """
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="member"
     )
+    crowd = models.CharField(max_length=16, default=INHOUSE.kind)
     worker_id = models.CharField(max_length=16, unique=True, default=new_worker_id)
     active = models.BooleanField(default=True)
     joined_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return self.worker_id
+
+    @classmethod
+    def team(cls) -> QuerySet[Member]:
+        """Who was invited here."""
+        return cls.objects.filter(crowd=INHOUSE.kind)
 
 
 class Invitation(models.Model):

@@ -6,6 +6,7 @@ from django.db import models
 
 from annotation.crowd.inhouse.ids import new_id
 from annotation.crowd.inhouse.models.members import Member
+from annotation.protocol.policy.crowds import INHOUSE
 
 
 class Qualification(models.Model):
@@ -52,6 +53,8 @@ class Block(models.Model):
 
 class Queue(models.Model):
     """HITs that a member sees as one line: their types differ at most in whom they exclude."""
+
+    crowd = models.CharField(max_length=16, default=INHOUSE.kind)
 
     queue_id = models.CharField(max_length=32, unique=True, default=new_id)
     digest = models.CharField(max_length=64, unique=True)

@@ -7,14 +7,15 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from annotation.analytics.campaign.progress import progress
-from annotation.crowd.inhouse import assignments
+from annotation.crowd.factory import site_of
+from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Assignment, Member
+from annotation.crowd.inhouse.models import Assignment, Member, Visit
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE, PANEL, CrowdTraits
 from tests.worlds.small_campaign import QUERIES, Judge, packed_campaign, sheet_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
@@ -23,13 +24,19 @@ pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 class Office:
     """A published campaign and the members who work on it."""
 
-    def __init__(self, folder: Path, **policy: object) -> None:
-        self.campaign: Campaign = packed_campaign(folder, **{**INHOUSE.defaults(), **policy})
-        self.crowd = InhouseCrowd()
+    def __init__(self, folder: Path, traits: CrowdTraits = INHOUSE, **policy: object) -> None:
+        self.campaign: Campaign = packed_campaign(folder, **{**traits.defaults(), **policy})
+        self.crowd = InhouseCrowd(site_of(traits.kind))
         publish(self.campaign, self.crowd)
         self.published = deliver(self.campaign, self.crowd)
+        self._links = []
+        if traits is PANEL:
+            now, hit_type = timezone.now(), self.campaign.hit_type_id
+            self._links = [visits.open_link(hit_type, "sona", tasks=100, now=now)]
 
     def member(self, name: str) -> Member:
+        for link in self._links:
+            return visits.arrive(link, name, now=timezone.now()).member
         user, _ = User.objects.get_or_create(username=name)
         return Member.objects.get_or_create(user=user, defaults={"joined_at": timezone.now()})[0]
 
@@ -53,6 +60,9 @@ class Office:
         assert work is not None, f"{name} cannot get HIT {number}"
         sheet = sheet_of(self.hit(number), real, slips=slips)
         assignments.submit(self.member(name), work.assignment_id, sheet, now=timezone.now())
+        for link in self._links:
+            visits.finish(Visit.objects.get(member=work.member), now=timezone.now())
+            link.visits.all().delete()  # each task is a visit of its own
         return work.assignment_id
 
     def advance(self) -> Pass:
@@ -64,12 +74,12 @@ def truth(query: str, rank: int) -> int:
 
 
 @pytest.mark.usefixtures("small_database")
-@pytest.mark.parametrize("reward", [0, 15])
-def test_a_team_takes_a_campaign_from_its_triplets_to_its_labels(
-    tmp_path: Path, reward: int
+@pytest.mark.parametrize(("traits", "reward"), [(INHOUSE, 0), (INHOUSE, 15), (PANEL, 15)])
+def test_people_on_this_site_take_a_campaign_from_its_triplets_to_its_labels(
+    tmp_path: Path, traits: CrowdTraits, reward: int
 ) -> None:
     """Bob dissents once, eve fails two HITs of three, cara breaks the tie and does eve's work."""
-    office = Office(tmp_path, reward_cents=reward)
+    office = Office(tmp_path, traits, reward_cents=reward)
     assert office.published.sent == 5
     rows = office.hit(2).items.exclude(triplet=None).select_related("triplet__candidate__query")
     triplets = [(row.triplet.candidate.query.key, row.triplet.candidate.rank) for row in rows]

@@ -29,7 +29,7 @@ class Team:
 
     @property
     def crowd(self) -> InhouseCrowd:
-        return InhouseCrowd(self.clock.now)
+        return InhouseCrowd(clock=self.clock.now)
 
     def publish(self) -> Delivery:
         publish(self.campaign, self.crowd)

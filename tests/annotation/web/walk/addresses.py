@@ -208,6 +208,18 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("members", 200), NO, """
         work
     """),
+    (all_get(404), all_get(404), """
+        panel/<id:key>
+    """),
+    (site("members", 404), site("members", 404), """
+        work/visit
+    """),
+    (site("manage", 404), NO, """
+        admin/campaigns/<slug:name>/panels/
+    """),
+    (site("manage", 404), site("manage", 404), """
+        admin/campaigns/<slug:name>/panels/<slug:key>.csv
+    """),
     (NO, site("members", 303), """
         work/next
     """),

@@ -161,6 +161,9 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/operations/reject
         api/v1/campaigns/<slug:name>/operations/bonus
         api/v1/campaigns/<slug:name>/operations/cancel-bonus
+        api/v1/campaigns/<slug:name>/operations/open-panel
+        api/v1/campaigns/<slug:name>/operations/close-panel
+        api/v1/campaigns/<slug:name>/operations/forget-participant
         api/v1/campaigns/<slug:name>/operations/replace-control
         api/v1/campaigns/<slug:name>/operations/retire-control
         api/v1/campaigns/<slug:name>/operations/dismiss-control

@@ -1,0 +1,276 @@
+"""People whom a panel sends: they come by a link, do the tasks of a visit, and leave with a code.
+
+Each is a member like those of the team, by an account without a password: whoever comes by the
+panel's link with the same id goes on as the same person.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Count, F, Q, QuerySet
+
+from annotation.crowd.inhouse.assignments import give_back_all
+from annotation.crowd.inhouse.members import deactivate
+from annotation.crowd.inhouse.models import (
+    HANDED_IN,
+    Assignment,
+    HitType,
+    Member,
+    PanelLink,
+    Participant,
+    Queue,
+    Visit,
+)
+from annotation.crowd.inhouse.models.panels import new_code
+from annotation.protocol.policy.crowds import PANEL
+from core.errors import UserError
+
+MOST_TASKS = 100
+LONGEST_ID = 128
+LONGEST_URL = 500
+OTHER = "other"
+# What stands in a link until the panel has put a person's id in its place.
+_UNFILLED = re.compile(r"[{}%<>\[\]$]")
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_CODE = re.compile(r"[A-Za-z0-9_-]{4,64}")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """How a panel names people in the links that it sends them by."""
+
+    title: str
+    parameter: str
+    # What the panel puts the person's id in place of; empty: it adds parameter and id by itself.
+    placeholder: str = ""
+
+
+# As these panels' own help pages have it; any other one works with the parameter's name.
+PANELS: Mapping[str, Panel] = {
+    "connect": Panel("CloudResearch Connect", "participantId"),
+    "sona": Panel("SONA", "sona_id", "%SURVEY_CODE%"),
+    "clickworker": Panel("Clickworker", "user_id"),
+    OTHER: Panel("another panel", "id"),
+}
+
+
+@dataclass(frozen=True)
+class Done:
+    """Of a visit's tasks."""
+
+    handed_in: int
+    approved: int
+    rejected: int
+
+    @property
+    def undecided(self) -> int:
+        return self.handed_in - self.approved - self.rejected
+
+
+def open_link(
+    hit_type_id: str,
+    panel: str,
+    *,
+    tasks: int,
+    parameter: str = "",
+    code: str = "",
+    return_url: str = "",
+    now: datetime,
+) -> PanelLink:
+    """To the HITs of this type. UserError where the panel could not use it."""
+    parameter = parameter or PANELS[panel].parameter
+    if not _PARAMETER.fullmatch(parameter):
+        raise UserError(
+            "A parameter of a link begins with a letter, then has letters, digits, and . _ - only."
+        )
+    if code and not _CODE.fullmatch(code):
+        raise UserError("A completion code has 4 to 64 letters, digits, - or _.")
+    _check_return(return_url)
+    return PanelLink.objects.create(
+        queue=Queue.objects.get(hit_types__type_id=hit_type_id),
+        panel=panel,
+        parameter=parameter,
+        tasks=tasks,
+        code=code,
+        return_url=return_url,
+        created_at=now,
+    )
+
+
+def _check_return(url: str) -> None:
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme == "https" and bool(parts.hostname)
+    except ValueError:
+        is_web = False
+    if not is_web or len(url) > LONGEST_URL or not url.isprintable() or " " in url:
+        raise UserError(
+            f"A return link begins with https:// and has at most {LONGEST_URL} characters."
+        )
+
+
+def links_to(hit_type_id: str) -> QuerySet[PanelLink]:
+    """Those to the HITs of this type, the newest first."""
+    types = HitType.objects.filter(type_id=hit_type_id)
+    return PanelLink.objects.filter(queue__in=types.values("queue")).order_by("-pk")
+
+
+def close_link(link: PanelLink, *, now: datetime) -> None:
+    """Nobody new can come by it; who is here already may finish."""
+    PanelLink.objects.filter(pk=link.pk, closed_at=None).update(closed_at=now)
+
+
+def person_in(link: PanelLink, parameters: Mapping[str, str]) -> str:
+    """The id that the panel gives in the address. UserError where it gives none."""
+    person = parameters.get(link.parameter, "").strip()
+    if not person:
+        raise UserError(
+            f"The link does not say who you are: {link.parameter} is missing. Open it from the "
+            "panel's own page."
+        )
+    if len(person) > LONGEST_ID or not person.isprintable() or _UNFILLED.search(person):
+        raise UserError(
+            f"The link has no proper {link.parameter}. Open it from the panel's own page."
+        )
+    return person
+
+
+def known_visit(link: PanelLink, person: str) -> Visit | None:
+    """Of somebody who has come by the link before, or by another one and has not finished."""
+    mine = Visit.objects.filter(member__participant__in=_participants(link, person))
+    here = Q(link=link) | Q(link__queue=link.queue_id, finished_at=None)
+    first = F("finished_at").asc(nulls_first=True)
+    return mine.filter(here).select_related("member__user", "link__queue").order_by(first).first()
+
+
+def arrive(link: PanelLink, person: str, *, now: datetime) -> Visit:
+    """Begin the visit, or go on with it. UserError where the person cannot come in."""
+    if (visit := known_visit(link, person)) is not None:
+        return _welcome(visit)
+    if link.closed_at is not None:
+        raise UserError("This study has closed. Return it on the panel's own page.")
+    try:
+        with transaction.atomic():
+            member = _member(link, person, now)
+            code = link.code or new_code()
+            visit = Visit.objects.create(link=link, member=member, code=code, arrived_at=now)
+    except IntegrityError:  # a second click was quicker
+        if (known := known_visit(link, person)) is None:
+            raise
+        visit = known
+    return _welcome(visit)
+
+
+def _welcome(visit: Visit) -> Visit:
+    if not (visit.member.active and visit.member.user.is_active):
+        raise UserError("You can take no further part. Return the study on the panel's own page.")
+    return visit
+
+
+def _member(link: PanelLink, person: str, now: datetime) -> Member:
+    known = _participants(link, person).select_related("member").first()
+    if known is not None:
+        return known.member
+    user = User.objects.create_user(f"{link.panel}-{secrets.token_hex(8)}")
+    member = Member.objects.create(user=user, crowd=PANEL.kind, joined_at=now)
+    Participant.objects.create(member=member, panel=_panel(link), external_id=person)
+    return member
+
+
+def _participants(link: PanelLink, person: str) -> QuerySet[Participant]:
+    return Participant.objects.filter(panel=_panel(link), external_id=person)
+
+
+def _panel(link: PanelLink) -> str:
+    """Ids of panels without a name of their own here are each link's own."""
+    return f"{OTHER}-{link.key}" if link.panel == OTHER else link.panel
+
+
+def open_visit(member: Member) -> Visit | None:
+    """The one under way, which is the last one begun; none of somebody of the team."""
+    if member.crowd != PANEL.kind:
+        return None
+    visits = Visit.objects.filter(member=member, finished_at=None)
+    return visits.select_related("link__queue").order_by("-pk").first()
+
+
+def last_visit(member: Member) -> Visit | None:
+    """Under way or finished."""
+    return (
+        Visit.objects.filter(member=member)
+        .select_related("link__queue")
+        .order_by(F("finished_at").desc(nulls_first=True), "-pk")
+        .first()
+    )
+
+
+def is_full(visit: Visit) -> bool:
+    return done_in(visit).handed_in >= visit.link.tasks
+
+
+def done_in(visit: Visit) -> Done:
+    (counted,) = with_done(Visit.objects.filter(pk=visit.pk))
+    return done_of(counted)
+
+
+def with_done(visits: QuerySet[Visit]) -> QuerySet[Visit]:
+    """With the counts that `done_of` reads."""
+    theirs = Q(
+        member__assignments__posted_hit__queue=F("link__queue"),
+        member__assignments__accepted_at__gte=F("arrived_at"),
+    ) & (Q(finished_at=None) | Q(member__assignments__accepted_at__lte=F("finished_at")))
+    status = "member__assignments__status"
+    return visits.annotate(
+        handed_in=Count("pk", filter=theirs & Q(**{f"{status}__in": HANDED_IN})),
+        approved=Count("pk", filter=theirs & Q(**{status: Assignment.Status.APPROVED})),
+        rejected=Count("pk", filter=theirs & Q(**{status: Assignment.Status.REJECTED})),
+    )
+
+
+def done_of(counted: Any) -> Done:
+    return Done(counted.handed_in, counted.approved, counted.rejected)
+
+
+def finish(visit: Visit, *, now: datetime) -> bool:
+    """Submit what was done in it; False where that is nothing, for which nobody is paid."""
+    with transaction.atomic():
+        if not Visit.objects.filter(pk=visit.pk, finished_at=None).update(finished_at=now):
+            return True
+        held = Assignment.objects.filter(
+            member=visit.member_id,
+            posted_hit__queue=visit.link.queue_id,
+            status=Assignment.Status.HELD,
+        )
+        if not held.update(status=Assignment.Status.SUBMITTED, submitted_at=now):
+            transaction.set_rollback(True)
+            return False
+    give_back_all(visit.member)
+    return True
+
+
+def way_back(visit: Visit) -> str:
+    """The panel's page, where it has one, with the person's id and the code in it."""
+    person = Participant.objects.filter(member=visit.member_id).values_list(
+        "external_id", flat=True
+    )
+    values = {"{person}": person.first() or "", "{code}": visit.code}
+    url = visit.link.return_url
+    for name, value in values.items():
+        url = url.replace(name, quote(value, safe=""))
+    return url
+
+
+def forget(member: Member) -> None:
+    """Nothing here says any more who it was; the judgments stay."""
+    Participant.objects.filter(member=member).delete()
+    User.objects.filter(pk=member.user_id).update(is_active=False)
+    deactivate(member)

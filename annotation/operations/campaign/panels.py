@@ -1,0 +1,136 @@
+"""Links by which panels send people to a campaign, and people who want to be forgotten."""
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.access.roles import MANAGE_WORKERS
+from annotation.crowd.inhouse import visits
+from annotation.crowd.inhouse.models import Member, PanelLink
+from annotation.crowd.inhouse.visits import PANELS
+from annotation.models import Campaign
+from annotation.operations.operation import Argument, Operation, Options, Result, tried
+from annotation.protocol.policy.crowds import PANEL
+from core.errors import UserError
+
+OPEN = (
+    Argument("panel", "choice", "Panel", choices=tuple(PANELS)),
+    Argument(
+        "tasks",
+        "count",
+        "Tasks of a visit",
+        "then the participant gets the completion code",
+        default=5,
+        maximum=visits.MOST_TASKS,
+    ),
+    Argument(
+        "parameter",
+        "name",
+        "Parameter of the link",
+        "that holds the participant's ID; the panel's own if left out",
+        optional=True,
+    ),
+    Argument(
+        "code",
+        "name",
+        "Completion code",
+        "one for everybody; each participant gets one of their own if left out",
+        optional=True,
+    ),
+    Argument(
+        "return_url",
+        "text",
+        "Return link",
+        "where participants go afterwards; {person} and {code} stand for their ID and code",
+        optional=True,
+    ),
+)
+LINK = Argument("link", "name", "Link", "its key, as the page of the panels shows it")
+WORKER = Argument("worker", "worker", "Participant", "worker ID")
+
+
+def url_of(link: PanelLink) -> str:
+    """What the panel is given as the study's address."""
+    url: str = settings.PUBLIC_URL + reverse("panel", args=[link.key])
+    placeholder = PANELS[link.panel].placeholder
+    return f"{url}?{link.parameter}={placeholder}" if placeholder else url
+
+
+def _open(campaign: Campaign, options: Options) -> Result:
+    if campaign.policy.crowd != PANEL.kind:
+        raise UserError(
+            f"People of {campaign} do not come from a panel: create a campaign with --crowd panel."
+        )
+    if not campaign.hit_type_id:
+        raise UserError(f"Publish {campaign} first: there are no tasks to send people to.")
+    link = visits.open_link(
+        campaign.hit_type_id,
+        options["panel"],
+        tasks=options["tasks"],
+        parameter=options["parameter"] or "",
+        code=options["code"] or "",
+        return_url=(options["return_url"] or "").strip(),
+        now=timezone.now(),
+    )
+    return {"link": link.key, "url": url_of(link)}
+
+
+def _close(campaign: Campaign, options: Options) -> Result:
+    key = options["link"].replace("\0", "")  # which no database can be asked for
+    link = visits.links_to(campaign.hit_type_id).filter(key=key).first()
+    if link is None:
+        raise UserError(f"{campaign} has no such link: see the page of its panels.")
+    visits.close_link(link, now=timezone.now())
+    return {"closed": link.key}
+
+
+def _forget(campaign: Campaign, options: Options) -> Result:
+    name = options["worker"].replace("\0", "")
+    members = Member.objects.filter(crowd=PANEL.kind, worker_id=name)
+    here = members.filter(visits__link__in=visits.links_to(campaign.hit_type_id)).first()
+    if here is None:
+        raise UserError(f"No participant of {campaign} has the worker ID {name!r}.")
+    visits.forget(here)
+    return {}
+
+
+OPERATIONS = (
+    Operation(
+        "open-panel",
+        "make a link by which a panel sends people to the campaign",
+        MANAGE_WORKERS,
+        tried(_open, "People who come by the link do {tasks} tasks, then get their code."),
+        _open,
+        OPEN,
+        calls_crowd=False,
+        confirms=False,
+        title="Open a panel link to",
+        button="Make the link",
+    ),
+    Operation(
+        "close-panel",
+        "close a panel's link: nobody new comes by it, who is at work may finish",
+        MANAGE_WORKERS,
+        tried(_close, "Nobody new can come by the link. Who is at work may finish."),
+        _close,
+        (LINK,),
+        subject="link",
+        calls_crowd=False,
+        confirms=False,
+        title="Close the link",
+        button="Close the link",
+    ),
+    Operation(
+        "forget-participant",
+        "delete a participant's ID at the panel, on their request; the judgments stay",
+        MANAGE_WORKERS,
+        tried(_forget, "The ID at the panel is deleted for good. {worker} takes no further part."),
+        _forget,
+        (WORKER,),
+        subject="worker",
+        calls_crowd=False,
+        irreversible=True,
+        title="Forget",
+        button="Delete the ID",
+    ),
+)

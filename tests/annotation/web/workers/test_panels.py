@@ -1,0 +1,206 @@
+"""The links of a campaign's panels, and the lists that go to the panel and come from it."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from annotation.crowd.inhouse import visits
+from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
+from annotation.crowd.inhouse.assignments import submit, take
+from annotation.crowd.inhouse.models import Assignment, Member, PanelLink, Participant, Visit
+from annotation.models import Campaign, Hit
+from annotation.operations.operation import NOBODY, perform
+from annotation.operations.registry import OPERATIONS
+from annotation.protocol.policy.crowds import PANEL
+from core.errors import UserError
+from tests.annotation.web.stage import offer_hits, sheet, signed_in, staff, text
+from tests.support.pages import Response
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def hits(db: None) -> list[Hit]:
+    return offer_hits("study", hits=3, traits=PANEL)
+
+
+@pytest.fixture
+def campaign(hits: list[Hit]) -> Campaign:
+    return hits[0].campaign
+
+
+@pytest.fixture
+def manager(db: None) -> Client:
+    return signed_in(staff("ada", "manage_workers"))
+
+
+def open_panel(campaign: Campaign, panel: str = "connect", **options: object) -> PanelLink:
+    operation = OPERATIONS["open-panel"]
+    given = operation.complete({"panel": panel, "tasks": 2, "parameter": None, "code": None,
+                                "return_url": None, **options})  # fmt: skip
+    made = perform(operation, campaign, given, by=NOBODY)
+    return PanelLink.objects.get(key=made["link"])
+
+
+def work(link: PanelLink, person: str, tasks: int, *, finish: bool = True) -> list[str]:
+    """The assignments that the person submitted."""
+    now = timezone.now()
+    visit = visits.arrive(link, person, now=now)
+    done = []
+    for _ in range(tasks):
+        taken = take(visit.member, now=now)
+        assert taken is not None
+        hit = Hit.objects.get(key=taken.posted_hit.annotation)
+        submit(visit.member, taken.assignment_id, sheet(hit), now=now)
+        done.append(taken.assignment_id)
+    if finish:
+        visits.finish(visit, now=now)
+    return done
+
+
+def rows_of(response: Response) -> list[dict[str, str]]:
+    body = b"".join(response.streaming_content).decode()  # type: ignore[attr-defined]
+    return list(csv.DictReader(io.StringIO(body)))
+
+
+def listed(browser: Client, link: PanelLink) -> dict[str, dict[str, str]]:
+    response = browser.get(f"/admin/campaigns/study/panels/{link.key}.csv")
+    return {row["participant"]: row for row in rows_of(response)}
+
+
+def test_the_list_says_whom_to_approve_and_for_what_sum(
+    campaign: Campaign, manager: Client
+) -> None:
+    link, crowd = open_panel(campaign), InhouseCrowd(PANEL_SITE)
+    good, bad, late = work(link, "good", 2), work(link, "bad", 1), work(link, "late", 2)
+    work(link, "away", 1, finish=False)
+    for assignment in (*good, late[0]):
+        crowd.approve(assignment)
+    crowd.reject(bad[0], reason="A control was missed.")
+    rows = listed(manager, link)
+    assert {person: (row["decision"], row["earned"]) for person, row in rows.items()} == {
+        "good": ("approve", "$0.30"),
+        "bad": ("reject", "$0.00"),
+        "late": ("wait", "$0.15"),
+        "away": ("wait", "$0.00"),
+    }
+    assert rows["late"]["why"] == "1 of 2 tasks not decided yet"
+    assert rows["away"]["why"] == "not finished"
+    crowd.reject(late[1], reason="A control was missed.")
+    assert listed(manager, link)["late"]["decision"] == "approve"
+
+
+def check(
+    browser: Client, link: PanelLink, lines: Iterable[str], name: str = "list.csv"
+) -> Response:
+    sent = SimpleUploadedFile(name, "\n".join(lines).encode())
+    place = f"/admin/campaigns/study/panels/{link.key}.csv"
+    return browser.post(place, {"file": sent})
+
+
+def test_the_panel_s_own_list_comes_back_with_the_decision_on_each_row(
+    campaign: Campaign, manager: Client
+) -> None:
+    link, crowd = open_panel(campaign), InhouseCrowd(PANEL_SITE)
+    for assignment in (*work(link, "P1", 2), *work(link, "P2", 1)):
+        crowd.approve(assignment)
+    code = Visit.objects.get(member__participant__external_id="P2").code
+    lines = ["Submission,Who,Entered code", "s1,P1,whatever", f"s2,,{code}", "s3,P9,GUESSED"]
+    rows = rows_of(check(manager, link, lines))
+    assert [(row["line"], row["participant"], row["decision"]) for row in rows] == [
+        ("2", "P1", "approve"),
+        ("3", "P2", "approve"),
+        ("4", "s3", "reject"),
+    ]
+    assert rows[2]["why"] == "nobody with this ID or code has been here"
+
+
+def test_a_code_that_everybody_has_tells_nobody_apart(campaign: Campaign, manager: Client) -> None:
+    link = open_panel(campaign, code="THANKS")
+    work(link, "P1", 1)
+    work(link, "P2", 1)
+    rows = rows_of(check(manager, link, ["code,id", "THANKS,P9", "THANKS,P1"]))
+    assert [row["why"][:6] for row in rows] == ["nobody", "1 of 1"]
+
+
+@pytest.mark.parametrize("name", ["list.xlsx", "list.csv"])
+def test_a_list_that_cannot_be_read_is_refused_in_a_sentence(
+    campaign: Campaign, manager: Client, name: str
+) -> None:
+    refused = check(manager, open_panel(campaign), [], name)
+    assert refused.status_code == 422
+    assert "list." in text(refused)
+
+
+def test_cells_never_become_formulas(campaign: Campaign, manager: Client) -> None:
+    link = open_panel(campaign)
+    work(link, "=1+1", 1)
+    (row,) = listed(manager, link).values()
+    assert not row["participant"].startswith("=")
+
+
+def test_the_page_shows_the_address_to_paste_and_only_to_who_may(
+    campaign: Campaign, manager: Client
+) -> None:
+    link = open_panel(campaign, "sona")
+    shown = text(manager.get("/admin/campaigns/study/panels/"))
+    assert f"/panel/{link.key}?sona_id=%SURVEY_CODE%" in shown
+    for path in ("", f"{link.key}.csv"):
+        reader = signed_in(staff(f"reader{len(path)}"))
+        assert reader.get(f"/admin/campaigns/study/panels/{path}").status_code == 403
+
+
+def test_only_a_panel_s_campaign_has_the_page(manager: Client) -> None:
+    offer_hits("own")
+    assert manager.get("/admin/campaigns/own/panels/").status_code == 404
+    assert "Panels" not in text(manager.get("/admin/campaigns/own/"))
+
+
+def test_a_link_needs_a_published_campaign_of_a_panel(campaign: Campaign) -> None:
+    (own,) = offer_hits("own")
+    with pytest.raises(UserError, match="create a campaign with --crowd panel"):
+        open_panel(own.campaign)
+    campaign.hit_type_id = ""
+    with pytest.raises(UserError, match="Publish study first"):
+        open_panel(campaign)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"parameter": "1st"}, "A parameter of a link begins with a letter"),
+        ({"code": "a b c d"}, "A completion code has"),
+        ({"code": "abc"}, "A completion code has"),
+        ({"return_url": "http://panel.example.org"}, "begins with https://"),
+        ({"return_url": "javascript:alert(1)"}, "begins with https://"),
+        ({"return_url": "https://[broken"}, "begins with https://"),
+        ({"return_url": "https://a.example.org/" + "x" * 500}, "at most 500 characters"),
+    ],
+)
+def test_what_a_panel_could_not_use_is_refused(
+    campaign: Campaign, options: dict[str, object], fault: str
+) -> None:
+    with pytest.raises(UserError, match=fault):
+        open_panel(campaign, **options)
+    assert not PanelLink.objects.exists()
+
+
+def test_closing_ends_the_arrivals_and_forgetting_deletes_the_id(campaign: Campaign) -> None:
+    link = open_panel(campaign)
+    work(link, "P1", 1)
+    perform(OPERATIONS["close-panel"], campaign, {"link": link.key}, by=NOBODY)
+    with pytest.raises(UserError, match="has closed"):
+        visits.arrive(link := PanelLink.objects.get(), "P2", now=timezone.now())
+    worker = Member.objects.get().worker_id
+    perform(OPERATIONS["forget-participant"], campaign, {"worker": worker}, by=NOBODY)
+    assert not Participant.objects.exists()
+    assert Assignment.objects.count() == 1
+    with pytest.raises(UserError, match="No participant"):
+        perform(OPERATIONS["forget-participant"], campaign, {"worker": "ADA"}, by=NOBODY)
+    with pytest.raises(UserError, match="no such link"):
+        perform(OPERATIONS["close-panel"], campaign, {"link": "0" * 32}, by=NOBODY)
