@@ -16,7 +16,6 @@ from annotation.web.annotator.framed_judging import hit_page
 from annotation.web.annotator.inhouse_judging import assignment, give_back, renew, take_next
 from annotation.web.annotator.qualification import qualification_test
 from annotation.web.annotator.task_list import read_instructions, work
-from annotation.web.annotator.visit import panel_page, visit_page
 from annotation.web.campaigns.instructions import edit_instructions
 from annotation.web.experts.adjudicate import adjudicate
 from annotation.web.notifications.preferences import (
@@ -24,6 +23,7 @@ from annotation.web.notifications.preferences import (
     mail_preferences,
     unsubscribe_page,
 )
+from annotation.web.panels.visit import panel_page, visit_page
 
 
 class CrowdId(StringConverter):

@@ -39,6 +39,13 @@ VARIABLES = {
         value="http://127.0.0.1:8001",
         default="the emulator, `http://127.0.0.1:8001`",
     ),
+    "QUORUM_PROLIFIC": Variable(
+        "Address of Prolific's API, or of the emulator.", value="https://api.prolific.com"
+    ),
+    "QUORUM_PROLIFIC_TOKEN": Variable("API token of the account at Prolific.", default="empty"),
+    "QUORUM_PROLIFIC_PROJECT": Variable(
+        "ID of the project at Prolific that studies belong to.", default="the account's first"
+    ),
     "QUORUM_SECRET_KEY": Variable(
         "Signs HIT links and sessions.", default="created once, stored in the data folder"
     ),

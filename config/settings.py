@@ -266,6 +266,7 @@ INSTALLED_APPS = [
     "retrieval",
     "annotation",
     "annotation.crowd.inhouse",
+    "annotation.crowd.prolific",
     "exports",
 ]
 MIDDLEWARE = [
@@ -473,6 +474,9 @@ SELECTOR = text("QUORUM_SELECTOR")
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
 MTURK_ENDPOINT = text("AWS_ENDPOINT_URL_MTURK").rstrip("/")
+PROLIFIC_ENDPOINT = text("QUORUM_PROLIFIC").rstrip("/")
+PROLIFIC_TOKEN = text("QUORUM_PROLIFIC_TOKEN")
+PROLIFIC_PROJECT = text("QUORUM_PROLIFIC_PROJECT")
 # Calls to the crowd in a second, of all processes together; None: 10 to Amazon, else any number.
 CROWD_CALLS_PER_SECOND = count("QUORUM_CROWD_CALLS_PER_SECOND")
 # Calls that one process makes at once.

@@ -10,7 +10,10 @@ from django.conf import settings
 from annotation.crowd.inhouse.adapter import INHOUSE_SITE, PANEL_SITE, InhouseCrowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.mturk.endpoints import crowd_site, is_amazon
-from annotation.crowd.port import Crowd, CrowdSite
+from annotation.crowd.port import Crowd, CrowdError, CrowdSite
+from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
+from annotation.crowd.prolific.client import ProlificClient
+from annotation.crowd.prolific.connection import ProlificConnection
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
 from annotation.protocol.policy.crowds import CrowdKind
 from core.errors import UserError
@@ -54,6 +57,17 @@ def _open_mturk(site: CrowdSite, storage: str) -> Crowd:
     return MTurkCrowd(site.endpoint, _rate(site.endpoint, calls, storage))
 
 
+def _open_prolific(site: CrowdSite, storage: str) -> Crowd:
+    if not settings.PROLIFIC_TOKEN:
+        raise UserError("Prolific's API token is missing: set QUORUM_PROLIFIC_TOKEN.")
+    rate = _rate(site.endpoint, settings.CROWD_CALLS_PER_SECOND or 0, storage)
+    try:
+        client = ProlificClient(ProlificConnection(site.endpoint, settings.PROLIFIC_TOKEN, rate))
+    except CrowdError as error:
+        raise UserError(str(error)) from error
+    return ProlificCrowd(site, client, project_id=settings.PROLIFIC_PROJECT)
+
+
 def _mturk_endpoint() -> str:
     endpoint: str = settings.MTURK_ENDPOINT
     if not _is_http_url(endpoint):
@@ -87,5 +101,6 @@ def _is_http_url(text: str) -> bool:
 PROVIDERS: Mapping[CrowdKind, Provider] = {
     "mturk": Provider(lambda: crowd_site(_mturk_endpoint()), _open_mturk),
     "inhouse": Provider(lambda: INHOUSE_SITE, lambda _site, _storage: InhouseCrowd()),
+    "prolific": Provider(lambda: prolific_site(settings.PROLIFIC_ENDPOINT), _open_prolific),
     "panel": Provider(lambda: PANEL_SITE, lambda site, _storage: InhouseCrowd(site)),
 }

@@ -157,5 +157,8 @@ class Crowd(Protocol):
     def unblock(self, worker_id: str, *, reason: str) -> None:
         """Success too where the worker is not blocked."""
 
+    def tend(self, hit_type_id: str) -> None:
+        """What the crowd needs beside the calls, twice a pass: HITs of this type and its kin."""
+
     def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
         """Write to a worker. Some crowds heed no token here: there it may arrive twice."""

@@ -1,5 +1,6 @@
 """One pass over a campaign: collect, review and count what came in, send what follows."""
 
+import logging
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -8,7 +9,7 @@ from django.db.models import Max
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.crowd.port import Crowd
+from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Event, Triplet
 from annotation.notifications.events import note_condition
 from annotation.pipeline.collecting.collect import fetch_submissions
@@ -24,6 +25,8 @@ from core.progress import Progress, no_progress
 
 PATIENCE = timedelta(hours=1)
 NEARLY_PERCENT = 90  # of the budget: so much of it spent is reported
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,11 @@ def advance(
     keep_apart(campaign)
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
     before = deliver(campaign, crowd, clock=clock, progress=sending)
+    tended = _tend(campaign, crowd)
     collected = _collect(campaign, crowd, clock, progress)
     recomputed = recompute(campaign, until=collected.known_until, clock=clock)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
+    tended = tended or _tend(campaign, crowd)
     note_conditions(campaign, recomputed, clock())
     left = waiting(campaign)
     return Pass(
@@ -76,9 +81,19 @@ def advance(
         **asdict(recomputed),
         sent=before.sent + after.sent,
         waiting=left,
-        stopped_by=after.stopped_by or before.stopped_by or collected.fault,
+        stopped_by=after.stopped_by or before.stopped_by or collected.fault or tended,
         finished=not left and not is_open(campaign),
     )
+
+
+def _tend(campaign: Campaign, crowd: Crowd) -> str | None:
+    """What went wrong with it; the rest of the pass does without."""
+    try:
+        crowd.tend(campaign.hit_type_id)
+    except CrowdError as error:
+        log.warning("campaign %s: %s", campaign, error)
+        return str(error)
+    return None
 
 
 @transaction.atomic

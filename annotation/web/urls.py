@@ -31,10 +31,10 @@ from annotation.web.hits.triplets import triplets
 from annotation.web.new_campaign.wizard import new_campaign
 from annotation.web.notifications.events import event, events, resend_delivery
 from annotation.web.notifications.webhooks import change_webhook, webhooks
+from annotation.web.panels.links import panel_list, panels
 from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
-from annotation.web.workers.panels import panel_list, panels
 from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
 from annotation.web.workers.workers import reports, times_csv, workers
 

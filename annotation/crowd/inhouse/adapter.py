@@ -49,12 +49,17 @@ class InhouseCrowd(InhouseWorkers):
     def site(self) -> CrowdSite:
         return self._site
 
+    @property
+    def kind(self) -> str:
+        """Which of the members these are, and which of the queues are theirs."""
+        return self._site.endpoint
+
     def balance_cents(self) -> int:
         return BALANCE_CENTS
 
     def create_hit_type(self, spec: HitTypeSpec) -> str:
         with translated():
-            return hit_type_of(spec, self._site.endpoint).type_id
+            return hit_type_of(spec, self.kind).type_id
 
     def create_hit(
         self,
@@ -149,7 +154,7 @@ class InhouseCrowd(InhouseWorkers):
         now, last = self._clock(), 0
         with translated():
             sweep(now)
-            ours = _counted().filter(queue__crowd=self._site.endpoint)
+            ours = _counted().filter(queue__crowd=self.kind)
             while page := list(ours.filter(pk__gt=last).order_by("pk")[:PAGE]):
                 for row in page:
                     yield _crowd_hit(row, now)
@@ -160,6 +165,9 @@ class InhouseCrowd(InhouseWorkers):
             assignments = _posted(hit_id).assignments.filter(status__in=_STATUSES)
             submitted = list(assignments.select_related("member").order_by("submitted_at", "pk"))
         return map(_submission, submitted)
+
+    def tend(self, hit_type_id: str) -> None:
+        """Nothing: it looks after itself."""
 
     def approve(self, assignment_id: str) -> None:
         self._decide(assignment_id, Assignment.Status.APPROVED)

@@ -29,7 +29,7 @@ from annotation.crowd.inhouse.models import (
     Visit,
 )
 from annotation.crowd.inhouse.models.panels import new_code
-from annotation.protocol.policy.crowds import PANEL
+from annotation.protocol.policy.crowds import INHOUSE, PROLIFIC
 from core.errors import UserError
 
 MOST_TASKS = 100
@@ -50,6 +50,8 @@ class Panel:
     parameter: str
     # What the panel puts the person's id in place of; empty: it adds parameter and id by itself.
     placeholder: str = ""
+    # The parameter that names the visit, where the panel tells by its API what came of that.
+    session: str = ""
 
 
 # As these panels' own help pages have it; any other one works with the parameter's name.
@@ -58,6 +60,7 @@ PANELS: Mapping[str, Panel] = {
     "sona": Panel("SONA", "sona_id", "%SURVEY_CODE%"),
     "clickworker": Panel("Clickworker", "user_id"),
     OTHER: Panel("another panel", "id"),
+    PROLIFIC.kind: Panel("Prolific", "PROLIFIC_PID", session="SESSION_ID"),
 }
 
 
@@ -129,32 +132,47 @@ def close_link(link: PanelLink, *, now: datetime) -> None:
     PanelLink.objects.filter(pk=link.pk, closed_at=None).update(closed_at=now)
 
 
-def person_in(link: PanelLink, parameters: Mapping[str, str]) -> str:
-    """The id that the panel gives in the address. UserError where it gives none."""
-    person = parameters.get(link.parameter, "").strip()
-    if not person:
-        raise UserError(
-            f"The link does not say who you are: {link.parameter} is missing. Open it from the "
-            "panel's own page."
-        )
-    if len(person) > LONGEST_ID or not person.isprintable() or _UNFILLED.search(person):
-        raise UserError(
-            f"The link has no proper {link.parameter}. Open it from the panel's own page."
-        )
-    return person
+@dataclass(frozen=True)
+class Person:
+    """Who comes, by the panel's words."""
+
+    id: str
+    session: str = ""
 
 
-def known_visit(link: PanelLink, person: str) -> Visit | None:
+def person_in(link: PanelLink, parameters: Mapping[str, str]) -> Person:
+    """Of the address. UserError where the panel says nothing there."""
+    session = PANELS[link.panel].session
+    return Person(
+        _given(link.parameter, parameters), _given(session, parameters) if session else ""
+    )
+
+
+def _given(name: str, parameters: Mapping[str, str]) -> str:
+    value = parameters.get(name, "").strip()
+    if not value:
+        raise UserError(
+            f"The link does not say who you are: {name} is missing. Open it from the panel's own "
+            "page."
+        )
+    if len(value) > LONGEST_ID or not value.isprintable() or _UNFILLED.search(value):
+        raise UserError(f"The link has no proper {name}. Open it from the panel's own page.")
+    return value
+
+
+def known_visit(link: PanelLink, person: Person) -> Visit | None:
     """Of somebody who has come by the link before, or by another one and has not finished."""
     mine = Visit.objects.filter(member__participant__in=_participants(link, person))
-    here = Q(link=link) | Q(link__queue=link.queue_id, finished_at=None)
+    here = Q(link=link, session_id=person.session) | Q(link__queue=link.queue_id, finished_at=None)
     first = F("finished_at").asc(nulls_first=True)
     return mine.filter(here).select_related("member__user", "link__queue").order_by(first).first()
 
 
-def arrive(link: PanelLink, person: str, *, now: datetime) -> Visit:
+def arrive(link: PanelLink, person: Person, *, now: datetime) -> Visit:
     """Begin the visit, or go on with it. UserError where the person cannot come in."""
     if (visit := known_visit(link, person)) is not None:
+        if visit.session_id != person.session:
+            raise UserError("Your last study here is still open: finish it first.")
         return _welcome(visit)
     if link.closed_at is not None:
         raise UserError("This study has closed. Return it on the panel's own page.")
@@ -162,7 +180,9 @@ def arrive(link: PanelLink, person: str, *, now: datetime) -> Visit:
         with transaction.atomic():
             member = _member(link, person, now)
             code = link.code or new_code()
-            visit = Visit.objects.create(link=link, member=member, code=code, arrived_at=now)
+            visit = Visit.objects.create(
+                link=link, member=member, session_id=person.session, code=code, arrived_at=now
+            )
     except IntegrityError:  # a second click was quicker
         if (known := known_visit(link, person)) is None:
             raise
@@ -176,18 +196,18 @@ def _welcome(visit: Visit) -> Visit:
     return visit
 
 
-def _member(link: PanelLink, person: str, now: datetime) -> Member:
+def _member(link: PanelLink, person: Person, now: datetime) -> Member:
     known = _participants(link, person).select_related("member").first()
     if known is not None:
         return known.member
     user = User.objects.create_user(f"{link.panel}-{secrets.token_hex(8)}")
-    member = Member.objects.create(user=user, crowd=PANEL.kind, joined_at=now)
-    Participant.objects.create(member=member, panel=_panel(link), external_id=person)
+    member = Member.objects.create(user=user, crowd=link.queue.crowd, joined_at=now)
+    Participant.objects.create(member=member, panel=_panel(link), external_id=person.id)
     return member
 
 
-def _participants(link: PanelLink, person: str) -> QuerySet[Participant]:
-    return Participant.objects.filter(panel=_panel(link), external_id=person)
+def _participants(link: PanelLink, person: Person) -> QuerySet[Participant]:
+    return Participant.objects.filter(panel=_panel(link), external_id=person.id)
 
 
 def _panel(link: PanelLink) -> str:
@@ -197,7 +217,7 @@ def _panel(link: PanelLink) -> str:
 
 def open_visit(member: Member) -> Visit | None:
     """The one under way, which is the last one begun; none of somebody of the team."""
-    if member.crowd != PANEL.kind:
+    if member.crowd == INHOUSE.kind:
         return None
     visits = Visit.objects.filter(member=member, finished_at=None)
     return visits.select_related("link__queue").order_by("-pk").first()
@@ -224,7 +244,7 @@ def done_in(visit: Visit) -> Done:
 
 def with_done(visits: QuerySet[Visit]) -> QuerySet[Visit]:
     """With the counts that `done_of` reads."""
-    theirs = Q(
+    theirs = Q(  # as in `tasks_of`
         member__assignments__posted_hit__queue=F("link__queue"),
         member__assignments__accepted_at__gte=F("arrived_at"),
     ) & (Q(finished_at=None) | Q(member__assignments__accepted_at__lte=F("finished_at")))
@@ -241,20 +261,37 @@ def done_of(counted: Any) -> Done:
 
 
 def finish(visit: Visit, *, now: datetime) -> bool:
-    """Submit what was done in it; False where that is nothing, for which nobody is paid."""
+    """End it with its code; False where nothing was done, for which nobody is paid.
+
+    What was done is submitted then, or when the panel says that the person has come back to it.
+    """
     with transaction.atomic():
         if not Visit.objects.filter(pk=visit.pk, finished_at=None).update(finished_at=now):
             return True
-        held = Assignment.objects.filter(
-            member=visit.member_id,
-            posted_hit__queue=visit.link.queue_id,
-            status=Assignment.Status.HELD,
-        )
-        if not held.update(status=Assignment.Status.SUBMITTED, submitted_at=now):
+        if not tasks_of(visit).filter(status=Assignment.Status.HELD).exists():
             transaction.set_rollback(True)
             return False
+        if not PANELS[visit.link.panel].session:
+            submit_all(visit, now=now)
+    visit.finished_at = now
     give_back_all(visit.member)
     return True
+
+
+def tasks_of(visit: Visit) -> QuerySet[Assignment]:
+    """What was taken during the visit."""
+    theirs = Assignment.objects.filter(
+        member=visit.member_id,
+        posted_hit__queue=visit.link.queue_id,
+        accepted_at__gte=visit.arrived_at,
+    )
+    return theirs.filter(accepted_at__lte=visit.finished_at) if visit.finished_at else theirs
+
+
+def submit_all(visit: Visit, *, now: datetime) -> None:
+    """What was handed in during the visit."""
+    held = tasks_of(visit).filter(status=Assignment.Status.HELD)
+    held.update(status=Assignment.Status.SUBMITTED, submitted_at=now)
 
 
 def way_back(visit: Visit) -> str:

@@ -152,6 +152,9 @@ class MTurkCrowd(MTurkWorkers):
         if unreadable is not None:  # told when all others are given
             raise unreadable
 
+    def tend(self, hit_type_id: str) -> None:
+        """Nothing: it looks after itself."""
+
     def approve(self, assignment_id: str) -> None:
         with translated(self._endpoint):
             try:

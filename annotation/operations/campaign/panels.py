@@ -1,5 +1,8 @@
 """Links by which panels send people to a campaign, and people who want to be forgotten."""
 
+from collections.abc import Callable
+from functools import partial
+
 from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
@@ -7,14 +10,26 @@ from django.utils import timezone
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import Member, PanelLink
+from annotation.crowd.inhouse.models.panels import new_code
 from annotation.crowd.inhouse.visits import PANELS
+from annotation.crowd.prolific.models import Study
+from annotation.crowd.prolific.studies import LEAVE
 from annotation.models import Campaign
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
-from annotation.protocol.policy.crowds import PANEL
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.crowds import PROLIFIC
 from core.errors import UserError
 
 OPEN = (
     Argument("panel", "choice", "Panel", choices=tuple(PANELS)),
+    Argument(
+        "minutes",
+        "count",
+        "Minutes of a visit",
+        "as Prolific shows them to participants; of Prolific alone",
+        optional=True,
+        maximum=600,
+    ),
     Argument(
         "tasks",
         "count",
@@ -49,6 +64,9 @@ LINK = Argument("link", "name", "Link", "its key, as the page of the panels show
 WORKER = Argument("worker", "worker", "Participant", "worker ID")
 
 
+LEAST_HOURLY_CENTS = 800  # Prolific's minimum in dollars; in pounds it is 600
+
+
 def url_of(link: PanelLink) -> str:
     """What the panel is given as the study's address."""
     url: str = settings.PUBLIC_URL + reverse("panel", args=[link.key])
@@ -57,22 +75,53 @@ def url_of(link: PanelLink) -> str:
 
 
 def _open(campaign: Campaign, options: Options) -> Result:
-    if campaign.policy.crowd != PANEL.kind:
+    traits, panel = campaign.policy.crowd_traits, options["panel"]
+    if not traits.by_link:
         raise UserError(
-            f"People of {campaign} do not come from a panel: create a campaign with --crowd panel."
+            f"People of {campaign} do not come by a link: create a campaign with --crowd panel or "
+            "prolific."
         )
+    if (traits is PROLIFIC) != (panel == PROLIFIC.kind):
+        raise UserError(f"The people of {campaign} come from {traits.title}, not from {panel}.")
     if not campaign.hit_type_id:
         raise UserError(f"Publish {campaign} first: there are no tasks to send people to.")
-    link = visits.open_link(
-        campaign.hit_type_id,
-        options["panel"],
-        tasks=options["tasks"],
-        parameter=options["parameter"] or "",
-        code=options["code"] or "",
-        return_url=(options["return_url"] or "").strip(),
-        now=timezone.now(),
+    open_link = partial(
+        visits.open_link, campaign.hit_type_id, panel, tasks=options["tasks"], now=timezone.now()
     )
+    if traits is PROLIFIC:
+        link = _open_study(campaign, options, open_link)
+    else:
+        link = open_link(
+            parameter=options["parameter"] or "",
+            code=options["code"] or "",
+            return_url=(options["return_url"] or "").strip(),
+        )
     return {"link": link.key, "url": url_of(link)}
+
+
+def _open_study(
+    campaign: Campaign, options: Options, open_link: Callable[..., PanelLink]
+) -> PanelLink:
+    """The next pass makes the study at Prolific, and publishes it."""
+    policy, tasks, minutes = campaign.policy, options["tasks"], options["minutes"]
+    if not minutes:
+        raise UserError("Say how many minutes a visit takes: Prolific shows them.")
+    if tasks > 1 and policy.on_failed_control == "reject":
+        raise UserError(
+            "Prolific pays or rejects a visit as a whole. Choose one task a visit, or a campaign "
+            "whose policy pays for tasks that fail a control and discards them "
+            '("on_failed_control": "pay_and_discard").'
+        )
+    hourly = tasks * policy.reward_cents * 60 // minutes
+    if hourly < LEAST_HOURLY_CENTS:
+        raise UserError(
+            f"{tasks} tasks in {minutes} minutes pay {dollars(hourly)} an hour. Prolific asks for "
+            f"{dollars(LEAST_HOURLY_CENTS)} at least: choose fewer minutes or more tasks, or pay "
+            "more for a task in another campaign."
+        )
+    link = open_link(code=new_code(), return_url=LEAVE)
+    Study.objects.create(link=link, minutes=minutes)
+    return link
 
 
 def _close(campaign: Campaign, options: Options) -> Result:
@@ -86,7 +135,7 @@ def _close(campaign: Campaign, options: Options) -> Result:
 
 def _forget(campaign: Campaign, options: Options) -> Result:
     name = options["worker"].replace("\0", "")
-    members = Member.objects.filter(crowd=PANEL.kind, worker_id=name)
+    members = Member.objects.filter(participant__isnull=False, worker_id=name)
     here = members.filter(visits__link__in=visits.links_to(campaign.hit_type_id)).first()
     if here is None:
         raise UserError(f"No participant of {campaign} has the worker ID {name!r}.")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-CrowdKind = Literal["mturk", "inhouse", "panel"]
+CrowdKind = Literal["mturk", "inhouse", "panel", "prolific"]
 Adjudication = Literal["decide", "measure"]
 
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
@@ -19,27 +19,27 @@ CROWDED_HIT = 10
 
 @dataclass(frozen=True)
 class Fee:
-    """In percent of what the worker gets; each part is at least one cent, rounded half up."""
+    """In thousandths of what the worker gets; each part is at least one cent, rounded half up."""
 
-    percent: int
-    masters_percent: int
-    crowded_percent: int
+    permille: int
+    masters_permille: int = 0
+    crowded_permille: int = 0
 
     def of_assignment(self, reward_cents: int, *, masters: bool, assignments: int) -> int:
         """For ONE assignment of a HIT that has so many."""
-        fee = _part(reward_cents, self.percent)
+        fee = _part(reward_cents, self.permille)
         if masters:
-            fee += _part(reward_cents, self.masters_percent)
-        if assignments >= CROWDED_HIT:
-            fee += _part(reward_cents, self.crowded_percent)
+            fee += _part(reward_cents, self.masters_permille)
+        if assignments >= CROWDED_HIT and self.crowded_permille:
+            fee += _part(reward_cents, self.crowded_permille)
         return fee
 
     def of_bonus(self, cents: int) -> int:
-        return _part(cents, self.percent)
+        return _part(cents, self.permille)
 
 
-def _part(cents: int, percent: int) -> int:
-    return max(1, (cents * percent + 50) // 100)
+def _part(cents: int, permille: int) -> int:
+    return max(1, (cents * permille + 500) // 1000)
 
 
 # Names of campaigns may have a hyphen.
@@ -67,6 +67,7 @@ class CrowdTraits:
     fee: Fee | None
     has_accounts: bool  # its people work on this site; else its own site frames our page
     is_team: bool  # its people are known beforehand, by name, and can be counted
+    by_link: bool  # its people come by links, for visits
     overturn_days: int | None  # that it lets a rejection be overturned; None: no limit
     writes_after_decision: bool  # its messages reach only workers whose work was decided
     message_place: str
@@ -105,9 +106,10 @@ MTURK = CrowdTraits(
     adjudication="measure",
     cannot_judge_limit=0,
     mark_differences=False,
-    fee=Fee(percent=20, masters_percent=5, crowded_percent=20),
+    fee=Fee(permille=200, masters_permille=50, crowded_permille=200),
     has_accounts=False,
     is_team=False,
+    by_link=False,
     overturn_days=30,
     writes_after_decision=True,
     message_place="in an email from the crowd, which cannot be recalled",
@@ -135,6 +137,7 @@ INHOUSE = CrowdTraits(
     fee=None,
     has_accounts=True,
     is_team=True,
+    by_link=False,
     overturn_days=None,
     writes_after_decision=False,
     message_place="on their work page",
@@ -146,7 +149,7 @@ PANEL = CrowdTraits(
     kind="panel",
     title="a panel",
     people="participants of the panel",
-    description="people whom a panel sends by a link, and who leave with a code for it",
+    description="people whom a panel sends by a link",
     fixed={**INHOUSE.fixed, "qualification_items": 0},
     reward_cents=15,
     least_reward_cents=0,
@@ -156,6 +159,7 @@ PANEL = CrowdTraits(
     fee=None,
     has_accounts=True,
     is_team=False,
+    by_link=True,
     overturn_days=None,
     writes_after_decision=False,
     message_place="on their page here, if they come back to it",
@@ -163,7 +167,20 @@ PANEL = CrowdTraits(
     hit="task",
     unasked=frozenset({"keywords", "auto_approval_days"}),
 )
-CROWDS: Mapping[CrowdKind, CrowdTraits] = {each.kind: each for each in (MTURK, INHOUSE, PANEL)}
+PROLIFIC = replace(
+    PANEL,
+    kind="prolific",
+    title="Prolific",
+    people="participants of Prolific",
+    description="participants of Prolific",
+    fee=Fee(permille=428),  # of companies; of universities 333
+    least_reward_cents=1,
+    message_place="in a message at Prolific, which cannot be recalled",
+    contact="write to the researcher at Prolific",
+)
+CROWDS: Mapping[CrowdKind, CrowdTraits] = {
+    each.kind: each for each in (MTURK, INHOUSE, PANEL, PROLIFIC)
+}
 # The paper's, and the one that the emulator stands in for.
 PAPER_CROWD = MTURK
 

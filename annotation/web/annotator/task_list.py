@@ -32,7 +32,7 @@ from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
 from annotation.models import Campaign, Exclusion, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.policy.crowds import PANEL
+from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
@@ -96,7 +96,7 @@ class Closed:
 @member_page
 def work(request: MemberRequest) -> HttpResponse:
     member, now = request.member, timezone.now()
-    if member.crowd == PANEL.kind:
+    if member.crowd != INHOUSE.kind:
         return redirect("visit")
     ours = campaigns_of(member).select_related("pilot_with_the_answer")
     campaigns = list(ours.order_by("pk"))

@@ -21,7 +21,6 @@ from annotation.access.roles import (
 )
 from annotation.analytics.campaign.completion import state_of
 from annotation.models import Campaign
-from annotation.protocol.policy.crowds import PANEL
 from annotation.web.base.crowd_text import said_of, say_form
 from annotation.web.base.saved_views import Views
 from core.frame import framed
@@ -73,6 +72,7 @@ UNDER = {
     "campaign-triplet": "campaign-triplets",
     "campaign-worker": "campaign-workers",
     "import-experts": "campaign-review",
+    "panel-list": "campaign-panels",
 }
 
 
@@ -127,6 +127,6 @@ def _tabs(request: HttpRequest, campaign: Campaign) -> list[Tab]:
     return [
         Tab(said(title), reverse(name, args=[campaign.name]), current.get(name, ""))
         for title, name, permission in TABS
-        if name != "campaign-panels" or campaign.policy.crowd == PANEL.kind
+        if name != "campaign-panels" or campaign.policy.crowd_traits.by_link
         if request.user.has_perm(permission, campaign)
     ]

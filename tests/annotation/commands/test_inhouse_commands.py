@@ -26,7 +26,9 @@ def test_a_campaign_is_created_for_one_s_own_people(tmp_path: Path) -> None:
     assert (made["crowd"], made["budget_cents"]) == ("inhouse", 0)
     assert "Two judgments per item need 2 people, and ties a third person" in made["warning"]
     said = run("campaign", "create", "other", "--queries", queries, "--crowd", "inhouse")
-    chosen = "your own team, fixed from now on (instead, `--crowd mturk`: Mechanical Turk)"
+    names = {"mturk": "Mechanical Turk", "panel": "a panel", "prolific": "Prolific"}
+    others = "; ".join(f"`--crowd {kind}`: {name}" for kind, name in names.items())
+    chosen = f"your own team, fixed from now on (instead, {others})"
     assert f"crowd              {chosen}\n" in said
     policy = get_campaign("mine").policy
     assert (policy.crowd, policy.reward_cents, policy.masters) == ("inhouse", 0, False)

@@ -22,8 +22,11 @@ from django.contrib.auth.models import User
 from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Participant, PostedHit, Visit
+from annotation.crowd.inhouse.visits import Person
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.port import Crowd, HitTypeSpec
+from tests.annotation.crowd.prolific.desk import Desk
+from tests.annotation.crowd.prolific.world import Clock, running
 from tests.worlds.memory_crowd import MemoryMTurk
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -135,12 +138,40 @@ class PanelWorker(InhouseWorker):
         link = visits.links_to(hit_type_id).first()
         link = link or visits.open_link(hit_type_id, "connect", tasks=100, now=now)
         Visit.objects.filter(member=self._member).delete()  # each HIT is a visit of its own
-        self._visit = visits.arrive(link, self._member.participant.external_id, now=now)
+        self._visit = visits.arrive(link, Person(self._member.participant.external_id), now=now)
         return super().accept(hit_id)
 
     def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
         super().submit(assignment_id, answers)
         visits.finish(self._visit, now=datetime.now(UTC))
+
+
+class ProlificWorker(Worker):
+    """A participant of a running Prolific; each HIT is a visit of its own."""
+
+    def __init__(self, desk: Desk, name: str) -> None:
+        self._desk, self._name = desk, name
+        person = desk.people[name] = desk.prolific.person()
+        user = User.objects.create_user(name)
+        member = Member.objects.create(user=user, crowd="prolific", joined_at=desk.now())
+        Participant.objects.create(member=member, panel="prolific", external_id=person.id)
+        self.worker_id = member.worker_id
+
+    def accept(self, hit_id: str) -> str | None:
+        self._desk.open_to(hit_id, self._name)
+        if not self._desk.offered(self._name):
+            return None
+        visit = self._desk.come(self._name)
+        if (taken := self._desk.take(visit, hit_id)) is None:  # there is nothing to do for them
+            self._desk.people[self._name].give_up(visit.session_id)
+            self._desk.tend()
+        return taken
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        visit = Visit.objects.get(member__worker_id=self.worker_id, finished_at=None)
+        assignments.submit(visit.member, assignment_id, answers, now=self._desk.now())
+        self._desk.leave(self._name, visit)
+        self._desk.tend()
 
 
 class MemoryWorker(Worker):
@@ -245,6 +276,15 @@ def panel_market() -> Market:
 
 
 @pytest.fixture
+def prolific_market(tmp_path: Path) -> Iterator[Market]:
+    now = Clock()
+    now.now = datetime.now(UTC).timestamp()
+    with running(tmp_path / "prolific.sqlite3", clock=now, undo=True) as prolific:
+        desk = Desk(prolific)
+        yield Market(desk.crowd, partial(ProlificWorker, desk), SPEC)
+
+
+@pytest.fixture
 def memory_market() -> Market:
     world = MemoryMTurk(balance_cents=100_000_000)
     return Market(world.crowd, partial(MemoryWorker, world), MTURK_SPEC)
@@ -254,7 +294,8 @@ def memory_market() -> Market:
 IN_OUR_DATABASE = pytest.mark.django_db(transaction=True)
 
 
-IN_HOUSE = [pytest.param(name, marks=IN_OUR_DATABASE) for name in ("inhouse", "panel")]
+AT_OUR_DESK = ("inhouse", "panel", "prolific")
+IN_HOUSE = [pytest.param(name, marks=IN_OUR_DATABASE) for name in AT_OUR_DESK]
 
 
 @pytest.fixture(params=["mturk", "memory", *IN_HOUSE])

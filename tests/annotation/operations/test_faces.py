@@ -240,7 +240,8 @@ def panel_of(campaign: Campaign) -> dict[str, str]:
     HitType.objects.create(digest="1", queue=queue, type_id=campaign.hit_type_id)
     now = timezone.now()
     link = visits.open_link(campaign.hit_type_id, "connect", tasks=1, now=now)
-    return {"link": link.key, "participant": visits.arrive(link, "P7", now=now).member.worker_id}
+    visit = visits.arrive(link, visits.Person("P7"), now=now)
+    return {"link": link.key, "participant": visit.member.worker_id}
 
 
 def candidate_in(campaign: Campaign) -> int:

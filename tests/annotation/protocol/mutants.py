@@ -301,19 +301,19 @@ MUTANTS = {
         ("the second votes count", "second = pairs[:, 2]", "second = pairs[:, 0]"),
     ),
     ("annotation/protocol/policy/crowds.py", "tests/annotation/protocol/estimates/test_cost.py"): (
-        ("fees round half up", "percent + 50) // 100", "percent + 49) // 100"),
-        ("fees are not cut off", "percent + 50) // 100", "percent) // 100"),
+        ("fees round half up", "permille + 500) // 1000", "permille + 499) // 1000"),
+        ("fees are not cut off", "permille + 500) // 1000", "permille) // 1000"),
         ("at least a cent", "max(1, (cents", "max(0, (cents"),
         (
             "a fee's parts round apart",
-            "fee += _part(reward_cents, self.masters_percent)",
-            "fee = _part(reward_cents, self.percent + self.masters_percent)",
+            "fee += _part(reward_cents, self.masters_permille)",
+            "fee = _part(reward_cents, self.permille + self.masters_permille)",
         ),
         ("the Masters' fee", "if masters:", "if not masters:"),
         (
             "ten assignments pay more",
-            "if assignments >= CROWDED_HIT:",
-            "if assignments > CROWDED_HIT:",
+            "if assignments >= CROWDED_HIT and",
+            "if assignments > CROWDED_HIT and",
         ),
     ),
     ("annotation/protocol/estimates/cost.py", "tests/annotation/protocol/estimates/test_cost.py"): (

@@ -53,18 +53,34 @@ class Participant(models.Model):
 class Visit(models.Model):
     """One person's tasks by one link, up to the code."""
 
+    class Outcome(models.TextChoices):
+        CONFIRMED = "confirmed"  # completed: what was done is submitted
+        APPROVED = "approved"
+        REJECTED = "rejected"
+        RETURNED = "returned"  # or timed out: nobody is paid
+
     link = models.ForeignKey(PanelLink, on_delete=models.PROTECT, related_name="visits")
     # The unique index below begins with it.
     member = models.ForeignKey(
         Member, on_delete=models.PROTECT, related_name="visits", db_index=False
     )
+    # The panel's own name of the visit, where it has one; what the panel says of it, once it does.
+    session_id = models.CharField(max_length=64, blank=True)
+    outcome = models.CharField(max_length=9, choices=Outcome.choices, blank=True)
     code = models.CharField(max_length=64)
     arrived_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["member", "link"], name="one_visit_per_link"),
+            models.UniqueConstraint(
+                fields=["member", "link", "session_id"], name="one_visit_per_link"
+            ),
+            models.UniqueConstraint(
+                fields=["session_id"],
+                condition=~Q(session_id=""),
+                name="one_visit_per_session",
+            ),
             models.CheckConstraint(
                 condition=Q(finished_at=None) | Q(finished_at__gte=F("arrived_at")),
                 name="finished_after_arrival",

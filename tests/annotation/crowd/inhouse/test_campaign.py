@@ -36,7 +36,7 @@ class Office:
 
     def member(self, name: str) -> Member:
         for link in self._links:
-            return visits.arrive(link, name, now=timezone.now()).member
+            return visits.arrive(link, visits.Person(name), now=timezone.now()).member
         user, _ = User.objects.get_or_create(username=name)
         return Member.objects.get_or_create(user=user, defaults={"joined_at": timezone.now()})[0]
 

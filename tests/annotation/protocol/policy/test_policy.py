@@ -119,7 +119,7 @@ def test_a_policy_made_in_code_is_checked_too() -> None:
         ("max_failure_rate", [0, 0.0, 0.1, 1], [-0.01, 1.01, 10, float("inf"), False, "10 %"]),
         ("min_assignments", [1], [0]),
         ("exclude_by", ["qualification", "block"], ["ban"]),
-        ("crowd", ["mturk"], ["MTurk", "prolific", None, ["mturk"]]),
+        ("crowd", ["mturk"], ["MTurk", "toloka", None, ["mturk"]]),
         ("reward_cents", [1, 100_000], [15.0, -15, 100_001]),
         ("masters", [True, False], [1, 0, "yes"]),
         ("min_approval_percent", [0, 100], [-1, 101]),

@@ -50,7 +50,7 @@ def open_panel(campaign: Campaign, panel: str = "connect", **options: object) ->
 def work(link: PanelLink, person: str, tasks: int, *, finish: bool = True) -> list[str]:
     """The assignments that the person submitted."""
     now = timezone.now()
-    visit = visits.arrive(link, person, now=now)
+    visit = visits.arrive(link, visits.Person(person), now=now)
     done = []
     for _ in range(tasks):
         taken = take(visit.member, now=now)
@@ -195,7 +195,7 @@ def test_closing_ends_the_arrivals_and_forgetting_deletes_the_id(campaign: Campa
     work(link, "P1", 1)
     perform(OPERATIONS["close-panel"], campaign, {"link": link.key}, by=NOBODY)
     with pytest.raises(UserError, match="has closed"):
-        visits.arrive(link := PanelLink.objects.get(), "P2", now=timezone.now())
+        visits.arrive(PanelLink.objects.get(), visits.Person("P2"), now=timezone.now())
     worker = Member.objects.get().worker_id
     perform(OPERATIONS["forget-participant"], campaign, {"worker": worker}, by=NOBODY)
     assert not Participant.objects.exists()

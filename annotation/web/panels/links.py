@@ -18,7 +18,6 @@ from annotation.models import Campaign
 from annotation.operations.campaign.panels import url_of
 from annotation.pipeline.gold.rejected_rows import known_as
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.policy.crowds import PANEL
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file, iso
@@ -137,7 +136,7 @@ def _checked(rows: list[tuple[int, list[str]]], lines: list[Line]) -> Iterator[C
 
 
 def _links(campaign: Campaign) -> QuerySet[PanelLink]:
-    if campaign.policy.crowd != PANEL.kind:
+    if not campaign.policy.crowd_traits.by_link:
         raise Http404
     return visits.links_to(campaign.hit_type_id)
 
@@ -168,6 +167,6 @@ def _page(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpR
         "endings": ENDINGS,
         "is_published": bool(campaign.hit_type_id),
     }
-    template = "annotation/workers/panels.html"
+    template = "annotation/panels/links.html"
     status = 422 if fault else 200
     return page(request, template, content, title="Panels", campaign=campaign, status=status)

@@ -18,7 +18,7 @@ from annotation.crowd.inhouse.visits import PANELS
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.policy.crowds import PANEL
+from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
 from annotation.web.annotator.inhouse_judging import go_on
 from annotation.web.annotator.task_list import exclusions_of, notices_of
 from annotation.web.base.guards import MemberRequest, member_page, refuse
@@ -74,7 +74,7 @@ def _first_task(request: HttpRequest, visit: Visit) -> str:
 
 def _name(user: object) -> str:
     member = getattr(user, "member", None)
-    return "another participant" if member and member.crowd == PANEL.kind else str(user)
+    return "another participant" if member and member.crowd != INHOUSE.kind else str(user)
 
 
 def _campaign(link: PanelLink) -> Campaign:
@@ -96,9 +96,10 @@ def _welcome(
         "instructions": render_markdown(campaign.instructions.latest("version").text),
         "panel": PANELS[link.panel].title,
         "known": known,
-        "contact": whom_to_write_to(PANEL),
+        "whole": bool(PANELS[link.panel].session),
+        "contact": whom_to_write_to(campaign.policy.crowd_traits),
     }
-    return render(request, "annotation/annotator/panel.html", content)
+    return render(request, "annotation/panels/arrival.html", content)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -109,8 +110,11 @@ def visit_page(request: MemberRequest) -> HttpResponse:
     if visit is None:
         return refuse(request, 404, "No study here", NO_VISIT)
     now = timezone.now()
-    if not visit.finished_at and (request.method == "POST" or visits.is_full(visit)):
-        visits.finish(visit, now=now)
+    has_work = bool(assignments.open_queues(request.member, now=now))
+    # Some panels pay a visit as a whole: then it is over when it is full, or nothing is left.
+    may_stop = not (PANELS[visit.link.panel].session and has_work)
+    over = visits.is_full(visit) or (may_stop and request.method == "POST")
+    if not visit.finished_at and over and visits.finish(visit, now=now):
         return redirect("visit")
     done = visits.done_in(visit)
     content = {
@@ -120,10 +124,11 @@ def visit_page(request: MemberRequest) -> HttpResponse:
         "done": done,
         "left": max(0, visit.link.tasks - done.handed_in),
         "in_hand": assignments.in_hand(request.member, now=now),
-        "has_work": bool(assignments.open_queues(request.member, now=now)),
+        "has_work": has_work,
+        "may_stop": may_stop,
         "way_back": visits.way_back(visit) if visit.finished_at else "",
         "reasons": [why_excluded(one) for one in exclusions_of(request.member)],
         "notices": notices_of(request.member),
-        "contact": whom_to_write_to(PANEL),
+        "contact": whom_to_write_to(CROWDS[cast(CrowdKind, request.member.crowd)]),
     }
-    return render(request, "annotation/annotator/visit.html", content)
+    return render(request, "annotation/panels/visit.html", content)

@@ -1,0 +1,198 @@
+"""Prolific as the pipeline sees it: it sends and pays people, who work at our own desk."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.crowd.inhouse.errors import missing, translated
+from annotation.crowd.inhouse.models import Assignment, Notice, Participant, Visit
+from annotation.crowd.inhouse.visits import links_to
+from annotation.crowd.port import CrowdError, CrowdSite
+from annotation.crowd.prolific.client import ProlificClient
+from annotation.crowd.prolific.connection import PRODUCTION
+from annotation.crowd.prolific.errors import OutcomeUnknown
+from annotation.crowd.prolific.models import BonusPayment, Study
+from annotation.crowd.prolific.studies import Tender, refused_in_part
+from annotation.protocol.policy.crowds import PROLIFIC
+
+SETTING = "QUORUM_PROLIFIC"
+# Bonuses are made in the minutes after they are asked for; one that a day later is not there was
+# never made.
+PATIENCE = timedelta(days=1)
+
+
+def prolific_site(endpoint: str) -> CrowdSite:
+    real = endpoint.rstrip("/") == PRODUCTION
+    return CrowdSite(
+        endpoint,
+        name="Prolific" if real else "an emulator of Prolific",
+        setting=SETTING,
+        money="Publishing there spends real money." if real else "No real money is spent there.",
+        is_production=real,
+        is_local=True,  # only what the study needs is called for
+        is_public=True,
+    )
+
+
+class ProlificCrowd(InhouseCrowd):
+    def __init__(
+        self,
+        site: CrowdSite,
+        client: ProlificClient,
+        *,
+        project_id: str = "",
+        clock: Callable[[], datetime] = timezone.now,
+    ) -> None:
+        super().__init__(site, clock)
+        self._client = client
+        self._project_id = project_id or None
+        self._workspace: str | None = None
+
+    @property
+    def kind(self) -> str:
+        return PROLIFIC.kind
+
+    def balance_cents(self) -> int:
+        return self._client.workspaces.balance(self._workspace_id()).available_cents
+
+    def _workspace_id(self) -> str:
+        """That of the project; without one, the account's first."""
+        if self._workspace is None:
+            workspaces = [one.workspace_id for one in self._client.workspaces.list()]
+            if not workspaces:
+                raise CrowdError("The account at Prolific has no workspace.", permanent=False)
+            self._workspace = next(filter(self._has_project, workspaces), None)
+            if self._workspace is None:
+                raise CrowdError(
+                    f"The account at Prolific has no project {self._project_id}: set"
+                    " QUORUM_PROLIFIC_PROJECT to one of its own.",
+                    permanent=False,
+                )
+        return self._workspace
+
+    def _has_project(self, workspace_id: str) -> bool:
+        if self._project_id is None:
+            return True
+        projects = self._client.workspaces.projects(workspace_id)
+        return any(one.project_id == self._project_id for one in projects)
+
+    def tend(self, hit_type_id: str) -> None:
+        """The studies of its links; one that cannot be tended keeps no other waiting."""
+        fault: CrowdError | None = None
+        for study in Study.objects.filter(link__in=links_to(hit_type_id)).select_related(
+            "link__queue"
+        ):
+            tender = Tender(
+                self._client, self._workspace_id(), self._project_id, study, self._clock()
+            )
+            try:
+                with translated():
+                    tender.tend()
+            except CrowdError as error:
+                fault = fault or error
+        if fault is not None:
+            raise fault
+
+    def reject(self, assignment_id: str, *, reason: str) -> None:
+        visit = self._visit(assignment_id)
+        if visit.link.tasks > 1:
+            raise refused_in_part(visit.link.tasks)
+        super().reject(assignment_id, reason=reason)
+
+    def overturn(self, assignment_id: str) -> None:
+        """Prolific lists the call, and does not say whom it lets do so."""
+        visit = self._visit(assignment_id)
+        if visit.outcome == Visit.Outcome.REJECTED:
+            self._client.submissions.unreject(visit.session_id)
+            self._client.submissions.approve(visit.session_id)
+        super().overturn(assignment_id)
+
+    def bonus(
+        self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str
+    ) -> None:
+        """Each step is written down before it is taken, for to pay again is to pay twice."""
+        visit = self._visit(assignment_id)
+        if visit.member.worker_id != worker_id:
+            raise missing("assignment", f"{assignment_id} of {worker_id}")
+        with translated():
+            payment, _ = BonusPayment.objects.get_or_create(
+                token=token, defaults={"visit": visit, "cents": cents}
+            )
+        if payment.paid_at is None and not self._was_paid(payment):
+            self._pay(payment)
+        super().bonus(worker_id, assignment_id, cents=cents, reason=reason, token=token)
+
+    def _was_paid(self, payment: BonusPayment) -> bool:
+        """Whether a payment whose answer was lost was made. CrowdError: nobody can know yet."""
+        if payment.sent_at is None:
+            return False
+        theirs = self._client.submissions.get(payment.visit.session_id)
+        others = BonusPayment.objects.filter(visit=payment.visit, cents=payment.cents)
+        known = others.exclude(paid_at=None).count()
+        if theirs.bonus_cents.count(payment.cents) > known:
+            self._mark(payment)
+            return True
+        if self._clock() < payment.sent_at + PATIENCE:
+            raise CrowdError(
+                f"The answer to a bonus of {payment.cents} cents got lost: it is looked for at"
+                " Prolific, and paid again only if it is not there a day later.",
+                permanent=False,
+            )
+        return False
+
+    def _pay(self, payment: BonusPayment) -> None:
+        if not payment.bulk_id:
+            study = payment.visit.link.study.study_id
+            made = self._client.bonuses.set_up(study, [(payment.visit.session_id, payment.cents)])
+            payment.bulk_id = made.bulk_id
+        payment.sent_at = self._clock()
+        payment.save(update_fields=["bulk_id", "sent_at"])
+        try:
+            self._client.bonuses.pay(payment.bulk_id)
+        except OutcomeUnknown as error:
+            raise CrowdError(str(error), permanent=False) from error
+        except CrowdError:  # refused: nothing was paid
+            payment.sent_at = None
+            payment.save(update_fields=["sent_at"])
+            raise
+        self._mark(payment)
+
+    def _mark(self, payment: BonusPayment) -> None:
+        payment.paid_at = self._clock()
+        payment.save(update_fields=["paid_at"])
+
+    def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
+        """In a message at Prolific; where its answer is lost, it may arrive twice."""
+        if Notice.objects.filter(token=token).exists():
+            return
+        visit = Visit.objects.filter(member__worker_id=worker_id).order_by("-pk").first()
+        person = Participant.objects.filter(member__worker_id=worker_id).first()
+        if visit is None or person is None:
+            raise missing("participant", worker_id)
+        study = visit.link.study.study_id
+        self._client.messages.send(person.external_id, f"{subject}\n\n{text}", study_id=study)
+        super().notify(worker_id, subject=subject, text=text, token=token)
+
+    def _visit(self, assignment_id: str) -> Visit:
+        with translated():
+            taken = Assignment.objects.select_related("posted_hit")
+            one = taken.filter(assignment_id=assignment_id).first()
+            if one is None:
+                raise missing("assignment", assignment_id)
+            during = Q(finished_at=None) | Q(finished_at__gte=one.accepted_at)
+            visit = (
+                Visit.objects.filter(
+                    during,
+                    member=one.member_id,
+                    link__queue=one.posted_hit.queue_id,
+                    arrived_at__lte=one.accepted_at,
+                )
+                .select_related("link__study", "member")
+                .first()
+            )
+        if visit is None:
+            raise missing("visit of the assignment", assignment_id)
+        return visit

@@ -1,0 +1,37 @@
+"""What a campaign has at Prolific: its studies, and the bonuses whose payment was begun."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from annotation.crowd.inhouse.models import PanelLink, Visit
+
+
+class Study(models.Model):
+    """Written before the study is made: who lost the answer finds it again by the link's key."""
+
+    link = models.OneToOneField(PanelLink, on_delete=models.PROTECT, related_name="study")
+    minutes = models.PositiveIntegerField()  # that a visit takes, as participants read it
+    study_id = models.CharField(max_length=24, blank=True)
+    group_id = models.CharField(max_length=24, blank=True)  # of those who are kept away
+    strays = models.PositiveIntegerField(default=0)  # submissions that no finished visit explains
+
+    class Meta:
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.study_id or f"a study of {self.link}"
+
+
+class BonusPayment(models.Model):
+    """A bonus, written down before each step that pays it: payment is not idempotent there."""
+
+    token = models.CharField(max_length=64, unique=True)
+    visit = models.ForeignKey(Visit, on_delete=models.PROTECT, related_name="bonuses")
+    cents = models.PositiveIntegerField()
+    bulk_id = models.CharField(max_length=24, blank=True)  # it is set up there
+    sent_at = models.DateTimeField(null=True, blank=True)  # when its payment was last asked for
+    paid_at = models.DateTimeField(null=True, blank=True)  # it is known to be paid
+
+    def __str__(self) -> str:
+        return f"{self.cents} cents for {self.visit}"
