@@ -211,7 +211,7 @@ class Tender:
         for one in tasks.filter(status__in=(Assignment.Status.ACCEPTED, Assignment.Status.HELD)):
             end(one, Assignment.Status.RETURNED)
         tasks.filter(status=Assignment.Status.SUBMITTED).update(
-            status=Assignment.Status.REJECTED, feedback="The participant gave it back at Prolific."
+            status=Assignment.Status.REJECTED, feedback="The participant returned it at Prolific."
         )
         Visit.objects.filter(pk=visit.pk, finished_at=None).update(finished_at=self.now)
         self._move(visit, Visit.Outcome.RETURNED)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods, require_safe
@@ -14,6 +14,7 @@ from annotation.access.roles import MANAGE_WORKERS
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink, Visit
 from annotation.crowd.inhouse.visits import PANELS, Done
+from annotation.crowd.prolific.models import Study
 from annotation.models import Campaign
 from annotation.operations.campaign.panels import url_of
 from annotation.pipeline.gold.rejected_rows import known_as
@@ -166,6 +167,7 @@ def _page(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpR
         "fault": fault,
         "endings": ENDINGS,
         "is_published": bool(campaign.hit_type_id),
+        "strays": Study.objects.filter(link__in=on_page).aggregate(n=Sum("strays"))["n"],
     }
     template = "annotation/panels/links.html"
     status = 422 if fault else 200
