@@ -40,10 +40,10 @@ def _what_follows(policy: Policy) -> list[str]:
     return sentences
 
 
-def whom_to_write_to(crowd: CrowdTraits) -> str:
+def whom_to_write_to(crowd: CrowdTraits, why: str = "If you think this is a mistake") -> str:
     contact = settings.CONTACT
     if not contact:
-        return f"If you think this is a mistake, {crowd.contact}."
+        return f"{why}, {crowd.contact}."
     if " " in contact:  # a sentence
-        return f"If you think this is a mistake: {contact}"
-    return f"If you think this is a mistake, write to {contact}."
+        return f"{why}: {contact}"
+    return f"{why}, write to {contact}."

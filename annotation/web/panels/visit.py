@@ -97,7 +97,7 @@ def _welcome(
         "panel": PANELS[link.panel].title,
         "known": known,
         "whole": bool(PANELS[link.panel].session),
-        "contact": whom_to_write_to(campaign.policy.crowd_traits),
+        "contact": whom_to_write_to(campaign.policy.crowd_traits, "To have your ID deleted"),
     }
     return render(request, "annotation/panels/arrival.html", content)
 
