@@ -160,9 +160,9 @@ def hit_page(call: Call, condition: str = "1", *values: object) -> Answer:
 
     def fetch(after: int | None, count: int) -> list[Row]:
         return call.session.db.execute(
-            "SELECT *, seq AS position FROM hit_records"
+            "SELECT *, seq AS position FROM hit_records"  # noqa: S608 - ours
             " WHERE deleted_at IS NULL AND seq < COALESCE(?, 9223372036854775807)"
-            f" AND {condition} ORDER BY seq DESC LIMIT ?",  # noqa: S608 - ours
+            f" AND {condition} ORDER BY seq DESC LIMIT ?",
             (after, *values, count),
         ).fetchall()
 

@@ -62,11 +62,11 @@ def update_qualification_type(call: Call) -> Answer:
     after = dict(own) | settings
     if after["test"] is not None and after["auto_granted"]:
         raise _both()
-    for column, value in settings.items():
-        call.session.db.execute(
-            f"UPDATE qualification_types SET {column} = ? WHERE seq = ?",  # noqa: S608 - ours
-            (value, own["seq"]),
-        )
+    columns = ", ".join(f"{column} = :{column}" for column in settings) or "seq = seq"
+    call.session.db.execute(
+        f"UPDATE qualification_types SET {columns} WHERE seq = :seq",  # noqa: S608 - ours
+        after,
+    )
     return {"QualificationType": _type_answer(own_type_record(call))}
 
 

@@ -8,6 +8,7 @@ from botocore.model import ServiceModel
 
 from annotation.crowd.emulator.http.wire import OPERATIONS
 from annotation.crowd.emulator.validation import Model, faults
+from tests.annotation.crowd.emulator.forms import asked, html_question, question_form
 from tests.annotation.crowd.emulator.turk import TARGET, Turk, Worker, question
 
 MODEL = Model()
@@ -254,9 +255,36 @@ def test_every_response_follows_the_service_model(turk: Turk, ada: Worker) -> No
     call("DeleteWorkerBlock", WorkerId="AADA", Reason="done")
     call("NotifyWorkers", Subject="s", MessageText="t", WorkerIds=["AADA", "ANOBODY"])
     call("UpdateExpirationForHIT", HITId=hit_id, ExpireAt=0)
+    call("UpdateHITReviewStatus", HITId=hit_id)
+    call("ListReviewableHITs", Status="Reviewing", HITTypeId=hit["HITTypeId"])
+    call("ListReviewPolicyResultsForHIT", HITId=hit_id)
+    call("ListHITsForQualificationType", **own, MaxResults=1)
+    call("CreateHIT", **HIT_TYPE, LifetimeInSeconds=60, Question=html_question("<p>x</p>"))
+    call("UpdateHITTypeOfHIT", HITId=hit_id, HITTypeId=hit["HITTypeId"])
+    notification = {
+        "Destination": "a@b.example",
+        "Transport": "Email",
+        "Version": "2006-05-05",
+        "EventTypes": ["HITExpired"],
+    }
+    call("UpdateNotificationSettings", HITTypeId=hit["HITTypeId"], Notification=notification)
+    call("SendTestEventNotification", Notification=notification, TestEventType="Ping")
     call("DeleteHIT", HITId=hit_id)
     call("GetHIT", HITId=hit_id)
-    assert called == OPERATIONS.keys()
+    test = {"Test": question_form(asked("q")), "TestDurationInSeconds": 60}
+    call("UpdateQualificationType", **own, **test)
+    for worker in (ada, turk.worker("ABOB")):
+        path = f"/worker/{worker.id}/qualifications/{own['QualificationTypeId']}/request"
+        address = worker.browser.post(path).headers["Location"]
+        worker.browser.post(address, data={"answer-0": "x"})
+    requests = call("ListQualificationRequests", **own)["QualificationRequests"]
+    first, second = (
+        {"QualificationRequestId": each["QualificationRequestId"]} for each in requests
+    )
+    call("AcceptQualificationRequest", **first, IntegerValue=2)
+    call("RejectQualificationRequest", **second, Reason="no")
+    call("DeleteQualificationType", **own)
+    assert called == OPERATIONS.keys() - {"GetFileUploadURL"}  # which is always refused
 
 
 def test_a_refused_write_leaves_nothing_behind(turk: Turk) -> None:
