@@ -100,7 +100,7 @@ def update_hit_type_of_hit(call: Call) -> Answer:
 
 def _held_assignments(call: Call, hit: Row, reward: int) -> int:
     """How many have their price on hold. Work that may yet be paid keeps the reward it began at."""
-    counts = dict(
+    counts: dict[str, int] = dict(
         call.session.db.execute(
             "SELECT status, COUNT(*) FROM assignments WHERE hit_id = ? GROUP BY status",
             (hit["hit_id"],),
@@ -113,7 +113,8 @@ def _held_assignments(call: Call, hit: Row, reward: int) -> int:
             f"The reward of HIT {hit['hit_id']} cannot change while there is work on it that is"
             f" not approved: choose a HITType that pays {money.dollars(hit['reward_cents'])}.",
         )
-    return at_work + (0 if hit["expired"] else hit["open_assignments"])
+    still_open: int = 0 if hit["expired"] else hit["open_assignments"]
+    return at_work + still_open
 
 
 OPERATIONS = {

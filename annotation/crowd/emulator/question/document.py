@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
@@ -41,7 +42,8 @@ def read(xml: str, parameter: str, roots: tuple[str, ...]) -> Element:
     _drop_namespace(root, names.namespace, parameter)
     with SCHEMA_LOCK:
         if not SCHEMA.validate(root):
-            raise fault(parameter, SCHEMA.error_log[0].message)
+            errors: Any = SCHEMA.error_log
+            raise fault(parameter, errors[0].message)
     return root
 
 
@@ -81,6 +83,13 @@ def fault(parameter: str, message: str) -> RequestError:
 
 def children(element: Element) -> Iterator[Element]:
     return element.iterchildren(tag=etree.Element)
+
+
+def required_child(element: Element, name: str) -> Element:
+    """That the schema asks for."""
+    child = element.find(name)
+    assert child is not None
+    return child
 
 
 def text(element: Element, name: str, default: str = "") -> str:

@@ -12,7 +12,7 @@ import regex
 
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.question import document
-from annotation.crowd.emulator.question.document import Element, children, text
+from annotation.crowd.emulator.question.document import Element, children, required_child, text
 from annotation.crowd.emulator.question.formatted import clean
 
 MAX_PATTERN_SIZE = 1_000_000  # characters that a pattern has once its {repeats} are written out
@@ -119,13 +119,13 @@ class Reader:
     def part(self, number: int, element: Element) -> Overview | Question:
         if element.tag == "Overview":
             return Overview(self.contents(element))
-        (answer,) = children(element.find("AnswerSpecification"))
+        (answer,) = children(required_child(element, "AnswerSpecification"))
         return Question(
             field=f"answer-{number}",
             identifier=text(element, "QuestionIdentifier"),
             name=text(element, "DisplayName"),
             is_required=text(element, "IsRequired") in ("true", "1"),
-            content=self.contents(element.find("QuestionContent")),
+            content=self.contents(required_child(element, "QuestionContent")),
             answer=self.free_text(answer)
             if answer.tag == "FreeTextAnswer"
             else self.choice(answer),

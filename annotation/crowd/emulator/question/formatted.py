@@ -34,7 +34,7 @@ def clean(xhtml: str, parameter: str) -> str:
         if element.tag not in TAGS.split():
             raise fault(parameter, f"<{element.tag}> is not allowed in FormattedContent.")
         for name, value in element.items():
-            _check(str(element.tag), name, value, parameter)
+            _check(str(element.tag), str(name), str(value), parameter)
         if element.tag == "a":
             element.set("target", "_blank")
             element.set("rel", "noopener noreferrer")
