@@ -35,7 +35,7 @@ HEADERS = {
 }
 PAGE_SIZE = 50
 # A form of the requester's words is our page, which shows what lies elsewhere.
-FORM_SOURCES = "; img-src http: https:; media-src http: https:"
+FORM_SOURCES = ("img-src http: https:", "media-src http: https:")
 FRAME = "allow-forms allow-scripts allow-same-origin allow-popups"
 FRAMES = {  # the sandbox of each kind
     "ExternalQuestion": f"{FRAME} allow-top-navigation-by-user-activation",
@@ -241,7 +241,7 @@ class Pages:
         return self._page(
             "question.html",
             status=wrong.status if wrong else 200,
-            sources=FORM_SOURCES if is_form else "",
+            sources=FORM_SOURCES if is_form else (),
             worker_id=worker_id,
             hit=hit,
             assignment=assignment,
@@ -252,10 +252,10 @@ class Pages:
         )
 
     def _page(
-        self, template: str, *, status: int = 200, sources: str = "", **values: object
+        self, template: str, *, status: int = 200, sources: tuple[str, ...] = (), **values: object
     ) -> Response:
         text = self._templates.get_template(template).render(**values)
-        policy = HEADERS["Content-Security-Policy"] + sources
+        policy = "; ".join((HEADERS["Content-Security-Policy"], *sources))
         headers = HEADERS | {"Content-Security-Policy": policy}
         return Response(text, status, headers, content_type="text/html; charset=utf-8")
 

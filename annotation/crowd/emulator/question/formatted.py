@@ -8,18 +8,22 @@ from lxml import etree
 
 from annotation.crowd.emulator.question.document import fault, parse
 
-TAGS = (
-    "a area b big blockquote br center cite code col colgroup dd del dl dt em font h1 h2 h3 h4 h5"
-    " h6 hr i img ins li map ol p pre q small strong sub sup table tbody td tfoot th thead tr u"
-    " ul"
+TEXT_TAGS = "a b big blockquote br center cite code dd del dl dt em font h1 h2 h3 h4 h5 h6 hr i"
+OTHER_TAGS = (
+    "area col colgroup img ins li map ol p pre q small strong sub sup table tbody td tfoot th"
+    " thead tr u ul"
 )
+TAGS = frozenset(f"{TEXT_TAGS} {OTHER_TAGS}".split())
 # None of them runs anything; those that name an address are looked at one by one.
-ATTRIBUTES = (
-    "abbr align alt axis bgcolor border cellpadding cellspacing char charoff charset color cols"
-    " colspan compact coords datetime dir face frame headers height hreflang hspace ismap lang"
-    " nohref noshade nowrap rel rev rowspan rules scope shape size span start summary target"
-    " title type usemap valign value vspace width"
+TABLE_ATTRIBUTES = (
+    "abbr align axis bgcolor border cellpadding cellspacing char charoff cols colspan frame headers"
+    " noshade nowrap rowspan rules scope span summary valign width"
 )
+OTHER_ATTRIBUTES = (
+    "alt charset color compact coords datetime dir face height hreflang hspace ismap lang nohref"
+    " rel rev shape size start target title type usemap value vspace"
+)
+ATTRIBUTES = frozenset(f"{TABLE_ATTRIBUTES} {OTHER_ATTRIBUTES}".split())
 NAMED = ("a", "map")  # may have a name of their own
 ADDRESSES = frozenset(("cite", "href", "longdesc", "src"))
 SCHEMES = ("http", "https", "ftp", "mailto", "news", "nntp", "gopher", "telnet")
@@ -31,7 +35,7 @@ def clean(xhtml: str, parameter: str) -> str:
     text = re.sub(r"&([A-Za-z][A-Za-z0-9]*);", _character, xhtml)
     root = parse(f"<FormattedContent>{text}</FormattedContent>", parameter)
     for element in root.iterdescendants():
-        if element.tag not in TAGS.split():
+        if element.tag not in TAGS:
             raise fault(parameter, f"<{element.tag}> is not allowed in FormattedContent.")
         for name, value in element.items():
             _check(str(element.tag), str(name), str(value), parameter)
@@ -51,7 +55,7 @@ def _check(tag: str, name: str, value: str, parameter: str) -> None:
     if name in ADDRESSES:
         if not _leads_outside(value):
             raise fault(parameter, f"the {name} of <{tag}> must be the address of a page or file.")
-    elif name not in ATTRIBUTES.split() and not (name == "name" and tag in NAMED):
+    elif name not in ATTRIBUTES and not (name == "name" and tag in NAMED):
         raise fault(parameter, f"{name} of <{tag}> is not allowed in FormattedContent.")
 
 

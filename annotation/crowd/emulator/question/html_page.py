@@ -1,6 +1,7 @@
 """An HTMLQuestion as its frame gets it: what it would send to MTurk comes to us."""
 
 import re
+from pathlib import Path
 
 SUBMIT = re.compile(
     r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit", re.IGNORECASE
@@ -21,27 +22,7 @@ HEADERS = {
 }
 
 # Pages call these functions of MTurk's public script by name.
-EXTERNAL_HIT = """\
-function turkGetParam(name, otherwise) {
-  const value = new URLSearchParams(location.search).get(name);
-  return value === null ? (otherwise ?? "") : value;
-}
-function turkGetSubmitToHost() {
-  return turkGetParam("turkSubmitTo", location.origin);
-}
-function turkSetAssignmentID(formName, buttonName) {
-  const assignment = turkGetParam("assignmentId");
-  const field = document.getElementById("assignmentId");
-  if (field) field.value = assignment;
-  const form = document.getElementById(formName ?? "mturk_form");
-  if (form) form.action = turkGetSubmitToHost() + "/mturk/externalSubmit";
-  const button = document.getElementById(buttonName ?? "submitButton");
-  if (button && assignment === "ASSIGNMENT_ID_NOT_AVAILABLE") {
-    button.disabled = true;
-    button.value = "You must accept the HIT before you can submit it.";
-  }
-}
-"""
+EXTERNAL_HIT = Path(__file__).with_name("externalHIT_v1.js").read_text(encoding="utf-8")
 
 
 def page(content: str, *, submit_url: str, script_url: str) -> str:

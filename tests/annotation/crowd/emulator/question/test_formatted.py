@@ -73,9 +73,9 @@ def test_all_else_is_refused(xhtml: str) -> None:
     assert caught.value.code == "AWS.MechanicalTurk.XMLParseError"
 
 
-NAMES = st.sampled_from([*TAGS.split(), "script", "style", "svg", "math", "noscript", "template"])
+NAMES = st.sampled_from([*sorted(TAGS), "script", "style", "svg", "math", "noscript", "template"])
 PAIRS = st.dictionaries(
-    st.sampled_from([*ATTRIBUTES.split(), "href", "src", "onload", "style", "name"]),
+    st.sampled_from([*sorted(ATTRIBUTES), "href", "src", "onload", "style", "name"]),
     st.sampled_from(["1", "http://x/", "javascript:x", "data:x", "&quot;&gt;&lt;script&gt;"]),
     max_size=2,
 )
