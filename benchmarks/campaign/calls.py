@@ -17,7 +17,7 @@ from typing import TypeVar
 from django.utils import timezone
 
 from annotation.crowd.emulator.ids import new_id
-from annotation.crowd.emulator.state.questions import answers_xml
+from annotation.crowd.emulator.question.answers import answers_xml
 from annotation.crowd.factory import open_crowd
 from annotation.models import OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions

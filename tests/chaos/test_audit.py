@@ -24,10 +24,10 @@ def duplicate(scene: Scene, annotation: str) -> None:
     """A HIT as the first one, under this annotation."""
     scene.edit(
         "INSERT INTO hits (hit_id, hit_type_id, requester_annotation, max_assignments,"
-        " open_assignments, created_at, expires_at, reward_cents, fee_cents, external_url, "
-        "frame_height, question)"
+        " open_assignments, created_at, expires_at, reward_cents, fee_cents, kind,"
+        " external_url, frame_height, question)"
         f" SELECT 'TWIN', hit_type_id, '{annotation}', 2, 2, created_at, expires_at, reward_cents,"
-        f" fee_cents, external_url, frame_height, question FROM hits WHERE {of_hit(1, scene)}"
+        f" fee_cents, kind, external_url, frame_height, question FROM hits WHERE {of_hit(1, scene)}"
     )
 
 

@@ -4,8 +4,12 @@
 
 To requesters it speaks MTurk's wire protocol, so that an unmodified boto3 client works with
 AWS_ENDPOINT_URL_MTURK set to its address. To workers it serves pages: sign in, list, accept,
-the question in a frame, submit. `http` holds those two faces, `operations` MTurk's
-rules for requesters, `state` the rules that both share.
+the question, submit; qualifications and their tests. `http` holds those two faces, `operations`
+MTurk's rules for requesters, `state` the rules that both share, `question` what needs neither.
+
+All 39 operations answer. What says that it is not supported: layouts of HITs, review policies
+(so that ListReviewPolicyResultsForHIT has no results) and answers that are files. Events are
+recorded, not sent.
 
 The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
 What falls due by time is carried out by the next call, so auditors make one before they read.
@@ -13,7 +17,7 @@ Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has
 
     hits                 one row a HIT: hit_id, hit_type_id, requester_annotation,
                          unique_request_token, max_assignments, open_assignments, expired,
-                         expires_at, deleted_at,
+                         expires_at, deleted_at, reviewing, kind (of the question),
                          reward_cents, fee_cents (MTurk's fee for one assignment), question (XML)
     hit_types            title, reward_cents, requirements (JSON), ... ; equal ones share an id
     hit_records          view: hits with their type, the counts of assignments and MTurk's status
@@ -35,4 +39,12 @@ Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has
     faults               one row a fault that was injected: kind, operation, at (see `faults`)
     qualification_types  the system's and the requester's own
     qualifications       value and status (Granted, Revoked) of a worker for a requester's type
+    qualification_requests  one row a request of a worker: status (Started and Abandoned are of its
+                         test; Pending, Granted, Rejected), test and answer (XML), reason
+    notification_settings  of which events of a HIT type a requester wants to hear, and where
+    events               append-only, one row an event that somebody wants to hear of: event_id
+                         (for a message's EventDocId), event_type, at, hit_type_id, hit_id,
+                         assignment_id (of an assignment's event), and where it is to go:
+                         destination, transport (SQS, SNS, Email), version. Of a test without
+                         HIT. Who delivers them keeps the seq of the last one.
 """

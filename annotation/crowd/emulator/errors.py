@@ -9,8 +9,9 @@ class RequestError(Exception):
     InvalidMaximumAssignmentsIncrease, InvalidParameterValue, InvalidQualificationState,
     PermissionDeniedException, QualificationDoesNotExist, QualificationTypeAlreadyExists,
     QualificationTypeDoesNotExist, XMLParseError. Assumed here: HITTypeDoesNotExist,
-    WorkerDoesNotExist, IdempotencyTokenAlreadyProcessed (only its message is known from MTurk)
-    and NotSupportedByEmulator, which MTurk cannot have.
+    WorkerDoesNotExist, QualificationRequestDoesNotExist, InvalidQualificationRequestState,
+    IdempotencyTokenAlreadyProcessed (only its message is known from MTurk) and
+    NotSupportedByEmulator, which MTurk cannot have.
     """
 
     def __init__(self, code: str, message: str) -> None:

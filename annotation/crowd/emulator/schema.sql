@@ -13,7 +13,8 @@ CREATE TABLE hit_types (
     assignment_seconds INTEGER NOT NULL,
     auto_approval_seconds INTEGER NOT NULL,
     requirements TEXT NOT NULL,           -- JSON list of QualificationRequirement
-    created_at REAL NOT NULL
+    created_at REAL NOT NULL,
+    deleted_at REAL                       -- with a qualification type that it requires
 );
 
 CREATE TABLE hits (
@@ -25,15 +26,21 @@ CREATE TABLE hits (
     max_assignments INTEGER NOT NULL CHECK (max_assignments >= 1),
     open_assignments INTEGER NOT NULL CHECK (open_assignments BETWEEN 0 AND max_assignments),
     expired INTEGER NOT NULL DEFAULT 0 CHECK (expired IN (0, 1)),
+    reviewing INTEGER NOT NULL DEFAULT 0 CHECK (reviewing IN (0, 1)),
     created_at REAL NOT NULL,
     expires_at REAL NOT NULL,
+    expired_at REAL,                      -- set while it is expired
+    extended_at REAL,                     -- when it last got more assignments or time
     reward_cents INTEGER NOT NULL,
     fee_cents INTEGER NOT NULL,           -- for one assignment
-    external_url TEXT NOT NULL,           -- from the question
+    kind TEXT NOT NULL CHECK (kind IN ('ExternalQuestion', 'HTMLQuestion', 'QuestionForm')),
+    external_url TEXT,                    -- of an ExternalQuestion
     frame_height INTEGER NOT NULL,
     deleted_at REAL,                      -- shown as Disposed since, and in no list
-    question TEXT NOT NULL                -- last: it is long, and lists do not read it
+    question TEXT NOT NULL,               -- last: it is long, and lists do not read it
+    CHECK ((kind = 'ExternalQuestion') = (external_url IS NOT NULL))
 );
+CREATE INDEX hits_of_type ON hits (hit_type_id, seq);
 -- The worker's list walks this one: HITs drop out when they fill up or expire.
 CREATE INDEX hits_open ON hits (seq) WHERE open_assignments > 0 AND expired = 0;
 CREATE INDEX hits_to_expire ON hits (expires_at) WHERE expired = 0;
@@ -91,6 +98,7 @@ CREATE VIEW hit_records AS
 SELECT *, CASE WHEN deleted_at IS NOT NULL THEN 'Disposed'
                WHEN open_assignments > 0 AND NOT expired THEN 'Assignable'
                WHEN pending > 0 THEN 'Unassignable'
+               WHEN reviewing THEN 'Reviewing'
                ELSE 'Reviewable' END AS status
 FROM (
     SELECT h.*, t.hit_group_id, t.title, t.description, t.keywords, t.assignment_seconds,
@@ -142,10 +150,19 @@ CREATE TABLE qualification_types (
     keywords TEXT NOT NULL,
     description TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('Active', 'Inactive')),
-    retry_seconds INTEGER,
-    created_at REAL NOT NULL
+    retry_seconds INTEGER,                -- NULL: a worker may ask once
+    test TEXT,                            -- QuestionForm
+    answer_key TEXT,
+    test_seconds INTEGER,
+    auto_granted INTEGER NOT NULL DEFAULT 0 CHECK (auto_granted IN (0, 1)),
+    auto_granted_value INTEGER NOT NULL DEFAULT 1,
+    created_at REAL NOT NULL,
+    deleted_at REAL,
+    CHECK (test IS NULL OR NOT auto_granted),
+    CHECK ((test IS NULL) = (test_seconds IS NULL))
 );
-CREATE UNIQUE INDEX qualification_type_names ON qualification_types (name) WHERE owned = 1;
+CREATE UNIQUE INDEX qualification_type_names ON qualification_types (name)
+    WHERE owned = 1 AND deleted_at IS NULL;
 
 CREATE TABLE qualifications (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -158,6 +175,32 @@ CREATE TABLE qualifications (
     UNIQUE (qualification_type_id, worker_id)
 );
 CREATE INDEX qualifications_of_worker ON qualifications (worker_id);
+
+CREATE TABLE qualification_requests (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    qualification_request_id TEXT NOT NULL UNIQUE,
+    qualification_type_id TEXT NOT NULL REFERENCES qualification_types (qualification_type_id),
+    worker_id TEXT NOT NULL REFERENCES workers,
+    status TEXT NOT NULL CHECK (status IN
+        ('Started', 'Abandoned', 'Pending', 'Granted', 'Rejected')),
+    requested_at REAL NOT NULL,
+    deadline REAL,                        -- of the test
+    test TEXT,                            -- as it was when the worker began
+    answer_key TEXT,
+    answer TEXT,                          -- QuestionFormAnswers
+    submitted_at REAL,                    -- without a test: when it was requested
+    decided_at REAL,
+    reason TEXT                           -- of the rejection
+);
+CREATE UNIQUE INDEX qualification_requests_once
+    ON qualification_requests (qualification_type_id, worker_id)
+    WHERE status IN ('Started', 'Pending');
+CREATE INDEX qualification_requests_of_worker
+    ON qualification_requests (worker_id, qualification_type_id, seq);
+CREATE INDEX qualification_requests_pending ON qualification_requests (seq)
+    WHERE status = 'Pending';
+CREATE INDEX qualification_requests_due ON qualification_requests (deadline)
+    WHERE status = 'Started';
 
 CREATE TABLE bonuses (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -197,3 +240,76 @@ CREATE TABLE faults (
     operation TEXT NOT NULL,
     at REAL NOT NULL
 );
+
+CREATE TABLE notification_settings (
+    hit_type_id TEXT PRIMARY KEY REFERENCES hit_types,
+    destination TEXT NOT NULL,
+    transport TEXT NOT NULL CHECK (transport IN ('Email', 'SQS', 'SNS')),
+    version TEXT NOT NULL,
+    event_types TEXT NOT NULL,            -- JSON list
+    active INTEGER NOT NULL CHECK (active IN (0, 1))
+);
+
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    event_id TEXT NOT NULL UNIQUE DEFAULT (upper(hex(randomblob(15)))),
+    event_type TEXT NOT NULL,
+    at REAL NOT NULL,
+    hit_type_id TEXT REFERENCES hit_types,    -- these three: NULL in a test
+    hit_id TEXT REFERENCES hits (hit_id),
+    assignment_id TEXT REFERENCES assignments (assignment_id),
+    destination TEXT NOT NULL,            -- this and the rest: as the settings were
+    transport TEXT NOT NULL,
+    version TEXT NOT NULL
+);
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events BEGIN
+    SELECT RAISE(ABORT, 'events is append-only');
+END;
+CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events BEGIN
+    SELECT RAISE(ABORT, 'events is append-only');
+END;
+
+-- What happens goes here, from the rows themselves so that nothing is forgotten; what the
+-- requester wants to hear of becomes an event.
+CREATE VIEW happenings AS
+SELECT hit_id, NULL AS assignment_id, NULL AS event_type, NULL AS at FROM hits;
+CREATE TRIGGER happenings_wanted INSTEAD OF INSERT ON happenings BEGIN
+    INSERT INTO events (event_type, at, hit_type_id, hit_id, assignment_id, destination,
+                        transport, version)
+    SELECT NEW.event_type, NEW.at, h.hit_type_id, h.hit_id, NEW.assignment_id, s.destination,
+           s.transport, s.version
+    FROM hits h JOIN notification_settings s USING (hit_type_id)
+    WHERE h.hit_id = NEW.hit_id AND s.active
+      AND EXISTS (SELECT 1 FROM json_each(s.event_types) WHERE value = NEW.event_type);
+END;
+CREATE TRIGGER hit_created AFTER INSERT ON hits BEGIN
+    INSERT INTO happenings VALUES (NEW.hit_id, NULL, 'HITCreated', NEW.created_at);
+END;
+CREATE TRIGGER hit_extended AFTER UPDATE OF extended_at ON hits BEGIN
+    INSERT INTO happenings VALUES (NEW.hit_id, NULL, 'HITExtended', NEW.extended_at);
+END;
+CREATE TRIGGER hit_disposed AFTER UPDATE OF deleted_at ON hits BEGIN
+    INSERT INTO happenings VALUES (NEW.hit_id, NULL, 'HITDisposed', NEW.deleted_at);
+END;
+CREATE TRIGGER hit_expired AFTER UPDATE OF expired_at ON hits
+WHEN NEW.expired_at IS NOT NULL BEGIN
+    INSERT INTO happenings VALUES (NEW.hit_id, NULL, 'HITExpired', NEW.expired_at);
+    INSERT INTO happenings SELECT hit_id, NULL, 'HITReviewable', NEW.expired_at FROM hit_records
+    WHERE hit_id = NEW.hit_id AND open_assignments > 0 AND status = 'Reviewable';
+END;
+CREATE TRIGGER assignment_accepted AFTER INSERT ON assignments BEGIN
+    INSERT INTO happenings
+    VALUES (NEW.hit_id, NEW.assignment_id, 'AssignmentAccepted', NEW.accepted_at);
+END;
+CREATE TRIGGER assignment_changed AFTER UPDATE OF status ON assignments BEGIN
+    INSERT INTO happenings
+    VALUES (NEW.hit_id, NEW.assignment_id, 'Assignment' || NEW.status,
+            CASE NEW.status WHEN 'Submitted' THEN NEW.submitted_at
+                            WHEN 'Approved' THEN NEW.approved_at
+                            WHEN 'Rejected' THEN NEW.rejected_at
+                            ELSE NEW.ended_at END);
+    INSERT INTO happenings
+    SELECT hit_id, NULL, 'HITReviewable', COALESCE(NEW.submitted_at, NEW.ended_at)
+    FROM hit_records
+    WHERE OLD.status = 'Accepted' AND hit_id = NEW.hit_id AND status = 'Reviewable';
+END;

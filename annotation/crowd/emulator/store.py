@@ -13,7 +13,7 @@ class Store(store.Store[Session]):
     """A new file starts with `balance_cents`; an existing one keeps the balance that it has."""
 
     application_id = 0x4D54524B  # "MTRK"
-    version = 2
+    version = 3
     schema = Path(__file__).with_name("schema.sql")
 
     def __init__(self, path: Path, *, balance_cents: int, clock: Clock) -> None:

@@ -39,6 +39,18 @@ ROUTES = Map(
             endpoint="give_back",
         ),
         Rule("/mturk/externalSubmit", methods=["POST"], endpoint="submit"),
+        Rule("/question/<hit_id>", methods=["GET"], endpoint="html_question"),
+        Rule("/question/externalHIT_v1.js", methods=["GET"], endpoint="external_hit_script"),
+        Rule("/worker/<worker_id>/qualifications", methods=["GET"], endpoint="qualifications"),
+        Rule(
+            "/worker/<worker_id>/qualifications/<type_id>/request",
+            methods=["POST"],
+            endpoint="request_qualification",
+        ),
+        Rule(
+            "/worker/<worker_id>/tests/<request_id>", methods=["GET"], endpoint="qualification_test"
+        ),
+        Rule("/worker/<worker_id>/tests/<request_id>", methods=["POST"], endpoint="submit_test"),
     ]
 )
 

@@ -8,14 +8,19 @@ from typing import NoReturn
 from werkzeug import Request, Response
 
 from annotation.crowd.emulator.dispatch import Answer, Call, Operation
-from annotation.crowd.emulator.errors import RequestError, unsupported
+from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.operations import (
     account,
     assignments,
     bonuses,
+    hit_types,
     hits,
     lifecycle,
+    notifications,
+    qualification_requests,
+    qualification_types,
     qualifications,
+    reviews,
     workers,
 )
 from annotation.crowd.emulator.pagination import Pager
@@ -25,10 +30,15 @@ from annotation.crowd.emulator.validation import TARGET_PREFIX, Model
 CONTENT_TYPE = "application/x-amz-json-1.1"
 OPERATIONS: dict[str, Operation] = {
     **account.OPERATIONS,
+    **hit_types.OPERATIONS,
     **hits.OPERATIONS,
     **assignments.OPERATIONS,
     **bonuses.OPERATIONS,
     **lifecycle.OPERATIONS,
+    **reviews.OPERATIONS,
+    **notifications.OPERATIONS,
+    **qualification_types.OPERATIONS,
+    **qualification_requests.OPERATIONS,
     **qualifications.OPERATIONS,
     **workers.OPERATIONS,
 }
@@ -84,9 +94,7 @@ class Wire:
 
     def run(self, name: str, body: object, request_id: str = "") -> Answer:
         """RequestError where MTurk would refuse it."""
-        operation = OPERATIONS.get(name)
-        if operation is None:
-            raise unsupported(f"The operation {name}")
+        operation = OPERATIONS[name]
         parameters = self._model.check_request(name, body)
         transaction = self._store.writing if operation.writes else self._store.reading
         with transaction() as session:

@@ -1,11 +1,6 @@
-"""MTurk's operations on HIT types and HITs."""
-
-import hashlib
-import json
-from typing import Any
+"""MTurk's operations on HITs: create, extend, list."""
 
 from annotation.crowd.emulator.dispatch import (
-    DAY,
     TOKEN_LIFE,
     Answer,
     Call,
@@ -17,69 +12,43 @@ from annotation.crowd.emulator.dispatch import (
 )
 from annotation.crowd.emulator.errors import RequestError, invalid, unsupported
 from annotation.crowd.emulator.ids import new_id
+from annotation.crowd.emulator.operations.hit_types import (
+    SECONDS,
+    create_hit_type,
+    fee_cents,
+    hit_type_record,
+)
 from annotation.crowd.emulator.state import money, qualifications
-from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hit
-from annotation.crowd.emulator.state.questions import parse_question
+from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hit, mark_extended
+from annotation.crowd.emulator.state.questions import ExternalQuestion, parse_question
 from annotation.crowd.wire.session import Row
 
-MAX_REWARD_CENTS = 1_000_000
 MAX_ASSIGNMENTS = 1_000_000_000
-SECONDS = (30, 365 * DAY)
-AUTO_APPROVAL_SECONDS = (0, 30 * DAY)
-LENGTHS = {"Title": 128, "Description": 2000, "Keywords": 1000, "RequesterAnnotation": 255}
+ANNOTATION_LENGTH = 255
 
 
-def create_hit_type(call: Call) -> Answer:
-    """The same parameters give the same type."""
-    for name in ("Title", "Description", "Keywords"):
-        check_length(call, name, LENGTHS[name])
-    check_range(call, "AssignmentDurationInSeconds", *SECONDS)
-    check_range(call, "AutoApprovalDelayInSeconds", *AUTO_APPROVAL_SECONDS)
-    values = _type_values(call)
-    digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()
-    row = call.session.db.execute(
-        "SELECT hit_type_id FROM hit_types WHERE digest = ?", (digest,)
-    ).fetchone()
-    type_id = new_id() if row is None else row["hit_type_id"]
-    if row is None:
-        call.session.db.execute(
-            "INSERT INTO hit_types VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (type_id, new_id(), digest, *values, call.session.now),
-        )
-    return {"HITTypeId": type_id}
-
-
-def _type_values(call: Call) -> list[Any]:
-    """The columns of hit_types from title to requirements."""
-    given = call.parameters
-    reward = money.cents(given["Reward"])
-    if reward > MAX_REWARD_CENTS:
-        raise invalid(f"Reward must be at most {money.dollars(MAX_REWARD_CENTS)}.")
-    requirements = given.get("QualificationRequirements", [])
-    qualifications.check_requirements(call.session, requirements)
-    return [
-        given["Title"],
-        given["Description"],
-        given.get("Keywords", ""),
-        reward,
-        given["AssignmentDurationInSeconds"],
-        given.get("AutoApprovalDelayInSeconds", AUTO_APPROVAL_SECONDS[1]),
-        json.dumps([qualifications.normalise(each) for each in requirements], sort_keys=True),
-    ]
+def create_hit(call: Call) -> Answer:
+    """A HIT and its type in one call."""
+    type_id = create_hit_type(call)["HITTypeId"]
+    return {"HIT": _create(call, str(type_id))}
 
 
 def create_hit_with_hit_type(call: Call) -> Answer:
+    return {"HIT": _create(call, call.parameters["HITTypeId"])}
+
+
+def _create(call: Call, type_id: str) -> Answer:
     for name in ("HITLayoutId", "HITLayoutParameters", "AssignmentReviewPolicy", "HITReviewPolicy"):
         if name in call.parameters:
             raise unsupported(name)
     check_range(call, "LifetimeInSeconds", *SECONDS)
     check_range(call, "MaxAssignments", 1, MAX_ASSIGNMENTS)
-    check_length(call, "RequesterAnnotation", LENGTHS["RequesterAnnotation"])
+    check_length(call, "RequesterAnnotation", ANNOTATION_LENGTH)
     _refuse_replay(call)
-    hit_id = _insert_hit(call)
+    hit_id = _insert_hit(call, type_id)
     hit = hit_record(call.session, hit_id)
     money.hold(call.session, hit, hit["max_assignments"])
-    return {"HIT": hit_answer(hit)}
+    return hit_answer(hit)
 
 
 def _refuse_replay(call: Call) -> None:
@@ -92,20 +61,19 @@ def _refuse_replay(call: Call) -> None:
         raise RequestError("HitAlreadyExists", message)
 
 
-def _insert_hit(call: Call) -> str:
+def _insert_hit(call: Call, type_id: str) -> str:
     given, now = call.parameters, call.session.now
     if "Question" not in given:
         raise invalid("Question is required.")
     question = parse_question(given["Question"])
-    hit_type = _hit_type(call)
+    hit_type = hit_type_record(call, type_id)
     max_assignments = given.get("MaxAssignments", 1)
-    masters = qualifications.requires_masters(json.loads(hit_type["requirements"]))
-    fee = money.fee_cents(hit_type["reward_cents"], masters=masters, assignments=max_assignments)
     hit_id = new_id()
     call.session.db.execute(
         "INSERT INTO hits (hit_id, hit_type_id, requester_annotation, unique_request_token,"
         " max_assignments, open_assignments, created_at, expires_at, reward_cents, fee_cents,"
-        " external_url, frame_height, question) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " kind, external_url, frame_height, question)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             hit_id,
             hit_type["hit_type_id"],
@@ -116,22 +84,14 @@ def _insert_hit(call: Call) -> str:
             now,
             now + given["LifetimeInSeconds"],
             hit_type["reward_cents"],
-            fee,
-            question.url,
+            fee_cents(hit_type, max_assignments),
+            question.kind,
+            question.url if isinstance(question, ExternalQuestion) else None,
             question.frame_height,
             given["Question"],
         ),
     )
     return hit_id
-
-
-def _hit_type(call: Call) -> Row:
-    type_id = call.parameters["HITTypeId"]
-    row = call.session.db.execute(
-        "SELECT hit_type_id, reward_cents, requirements FROM hit_types WHERE hit_type_id = ?",
-        (type_id,),
-    ).fetchone()
-    return require_row(row, "HITTypeDoesNotExist", f"HITType {type_id} does not exist.")
 
 
 def create_additional_assignments(call: Call) -> Answer:
@@ -152,6 +112,7 @@ def create_additional_assignments(call: Call) -> Answer:
     if not hit["expired"]:
         money.hold(call.session, hit, more)
     _add_assignments(call, hit["hit_id"], more)
+    mark_extended(call.session, hit)
     return {}
 
 
@@ -191,24 +152,40 @@ def get_hit(call: Call) -> Answer:
 
 
 def list_hits(call: Call) -> Answer:
-    """The newest first."""
+    return hit_page(call)
+
+
+def hit_page(call: Call, condition: str = "1", *values: object) -> Answer:
+    """HITs that meet an SQL condition of ours, the newest first."""
 
     def fetch(after: int | None, count: int) -> list[Row]:
         return call.session.db.execute(
-            "SELECT *, seq AS position FROM hit_records"
+            "SELECT *, seq AS position FROM hit_records"  # noqa: S608 - ours
             " WHERE deleted_at IS NULL AND seq < COALESCE(?, 9223372036854775807)"
-            " ORDER BY seq DESC LIMIT ?",
-            (after, count),
+            f" AND {condition} ORDER BY seq DESC LIMIT ?",
+            (after, *values, count),
         ).fetchall()
 
-    page = call.page("ListHITs", fetch)
+    page = call.page(f"{condition} {values}", fetch)
     return page.answer("HITs", [hit_answer(row) for row in page.rows])
 
 
+def list_hits_for_qualification_type(call: Call) -> Answer:
+    """Of a type that was deleted too, for its HITs live on."""
+    type_id = call.parameters["QualificationTypeId"]
+    row = call.session.db.execute(
+        "SELECT 1 FROM qualification_types WHERE qualification_type_id = ?", (type_id,)
+    ).fetchone()
+    message = f"QualificationType {type_id} does not exist."
+    require_row(row, "QualificationTypeDoesNotExist", message)
+    return hit_page(call, f"hit_type_id IN ({qualifications.HIT_TYPES_THAT_REQUIRE})", type_id)
+
+
 OPERATIONS = {
-    "CreateHITType": Operation(create_hit_type, writes=True),
+    "CreateHIT": Operation(create_hit, writes=True),
     "CreateHITWithHITType": Operation(create_hit_with_hit_type, writes=True),
     "CreateAdditionalAssignmentsForHIT": Operation(create_additional_assignments, writes=True),
     "GetHIT": Operation(get_hit, writes=False),
     "ListHITs": Operation(list_hits, writes=False),
+    "ListHITsForQualificationType": Operation(list_hits_for_qualification_type, writes=False),
 }

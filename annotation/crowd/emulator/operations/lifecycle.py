@@ -3,7 +3,7 @@
 from annotation.crowd.emulator.dispatch import DAY, Answer, Call, Operation
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.state import lifecycle
-from annotation.crowd.emulator.state.hits import hit_record, invalid_state, kept_hit
+from annotation.crowd.emulator.state.hits import hit_record, invalid_state, kept_hit, mark_extended
 
 MAX_LIFE_SECONDS = 365 * DAY  # assumed here: the longest life that a new HIT can be given
 
@@ -15,10 +15,12 @@ def update_expiration(call: Call) -> Answer:
         raise invalid("ExpireAt must be a time at most 365 days from now.")
     hit = kept_hit(call.session, call.parameters["HITId"])
     if at <= now and not hit["expired"]:
-        lifecycle.expire(call.session, hit)
+        lifecycle.expire(call.session, hit, at=now)
     elif at > now and hit["expired"]:
         lifecycle.reopen(call.session, hit)
     call.session.db.execute("UPDATE hits SET expires_at = ? WHERE hit_id = ?", (at, hit["hit_id"]))
+    if at > max(now, hit["expires_at"]):
+        mark_extended(call.session, hit)
     return {}
 
 
@@ -28,7 +30,7 @@ def delete_hit(call: Call) -> Answer:
     undecided = call.session.db.execute(
         "SELECT 1 FROM assignments WHERE hit_id = ? AND status = 'Submitted'", (hit["hit_id"],)
     ).fetchone()
-    if hit["status"] != "Reviewable" or undecided is not None:
+    if hit["status"] not in ("Reviewable", "Reviewing") or undecided is not None:
         # MTurk says the same of both, though a Reviewable HIT then seems to contradict itself.
         raise invalid_state(hit, "Reviewing, Reviewable")
     call.session.db.execute(

@@ -1,18 +1,31 @@
 """The worker's side of MTurk's rules: sign in, find work, accept, submit, return."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import islice
 
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.ids import new_id
+from annotation.crowd.emulator.question.answers import Fields, answers_xml, read_reply
+from annotation.crowd.emulator.question.form import Form, read_form
 from annotation.crowd.emulator.state import lifecycle, qualifications
-from annotation.crowd.emulator.state.questions import answers_xml
 from annotation.crowd.wire.session import Row, Session
 
 WORKER_ID = re.compile(r"A[A-Z0-9]{0,63}")
 MAX_ANSWER_BYTES = 262_144
-Fields = Sequence[tuple[str, str]]
+SHOWN = (  # by the page of an assignment
+    "SELECT a.assignment_id, a.hit_id, a.worker_id, a.status, a.deadline, h.title, h.description,"
+    " h.reward_cents, h.kind, h.external_url, h.frame_height, h.question"
+    " FROM assignments a JOIN hit_records h USING (hit_id)"
+)
+
+
+class WrongAnswers(Refused):
+    """Of a QuestionForm: each field that has to be entered anew, with what is wrong with it."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__(400, next(iter(faults.values())))
+        self.faults = faults
 
 
 def register(session: Session, worker_id: str, status: tuple[bool, int, int] | None) -> None:
@@ -164,11 +177,16 @@ def _check_open(session: Session, worker_id: str, offered: Row) -> None:
 def accepted_assignment(session: Session, worker_id: str, assignment_id: str) -> Row:
     """The worker's own assignment, still to be submitted, with what its page shows."""
     row: Row | None = session.db.execute(
-        "SELECT a.assignment_id, a.hit_id, a.worker_id, a.status, a.deadline,"
-        " h.title, h.description, h.reward_cents, h.external_url, h.frame_height"
-        " FROM assignments a JOIN hit_records h USING (hit_id)"
-        " WHERE a.assignment_id = ? AND a.worker_id = ?",
+        f"{SHOWN} WHERE a.assignment_id = ? AND a.worker_id = ?",
         (assignment_id, worker_id),
+    ).fetchone()
+    return _open(row)
+
+
+def open_assignment(session: Session, assignment_id: str) -> Row:
+    """As `accepted_assignment`, for whoever has its id."""
+    row: Row | None = session.db.execute(
+        f"{SHOWN} WHERE a.assignment_id = ?", (assignment_id,)
     ).fetchone()
     return _open(row)
 
@@ -193,20 +211,20 @@ def give_back(session: Session, worker_id: str, assignment_id: str) -> None:
 def submit(
     session: Session, assignment_id: str, fields: Fields, *, approved_after: float | None
 ) -> Row:
-    """Submit the answers; the assignment as it was.
+    """Submit the answers; the assignment as it was, with the kind of its question.
 
-    MTurk approves them after so many seconds; None: after those of the HIT type.
+    MTurk approves them after so many seconds; None: after those of the HIT type. Raises
+    WrongAnswers, a Refused, where a QuestionForm is not filled in as it asks.
     """
     assignment = _open(
         session.db.execute(
-            "SELECT a.assignment_id, a.worker_id, a.status, h.auto_approval_seconds"
+            "SELECT a.assignment_id, a.worker_id, a.status, h.auto_approval_seconds, h.kind,"
+            " h.question"
             " FROM assignments a JOIN hit_records h USING (hit_id) WHERE a.assignment_id = ?",
             (assignment_id,),
         ).fetchone()
     )
-    if not fields:
-        raise Refused(400, "The form holds no answer besides the assignmentId.")
-    answer = answers_xml(fields)
+    answer = _answer(assignment, fields)
     if len(answer.encode()) > MAX_ANSWER_BYTES:
         raise Refused(413, f"The answers are larger than {MAX_ANSWER_BYTES} bytes.")
     delay = assignment["auto_approval_seconds"] if approved_after is None else approved_after
@@ -218,3 +236,18 @@ def submit(
         (session.now, answer, session.now + delay, assignment_id),
     )
     return assignment
+
+
+def _answer(assignment: Row, fields: Fields) -> str:
+    """Equal names of a requester's own form are joined as MTurk does."""
+    if assignment["kind"] == Form.kind:
+        reply = read_reply(read_form(assignment["question"], "Question"), fields)
+        if reply.faults:
+            raise WrongAnswers(reply.faults)
+        return reply.xml
+    joined: dict[str, list[str]] = {}
+    for name, value in fields:
+        joined.setdefault(name, []).append(value)
+    if not joined:
+        raise Refused(400, "The form holds no answer besides the assignmentId.")
+    return answers_xml([(name, "|".join(values)) for name, values in joined.items()])

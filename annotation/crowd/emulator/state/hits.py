@@ -21,6 +21,14 @@ def kept_hit(session: Session, hit_id: str) -> Row:
     return hit
 
 
+def mark_extended(session: Session, hit: Row) -> None:
+    """More of it is to come: what is to be reviewed has to be looked at anew."""
+    session.db.execute(
+        "UPDATE hits SET extended_at = ?, reviewing = 0 WHERE hit_id = ?",
+        (session.now, hit["hit_id"]),
+    )
+
+
 def invalid_state(hit: Row, wanted: str) -> RequestError:
     return RequestError(
         "InvalidHITState",

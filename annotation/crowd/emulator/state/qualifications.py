@@ -37,6 +37,10 @@ ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
     "GreaterThan": operator.gt,
     "GreaterThanOrEqualTo": operator.ge,
 }
+HIT_TYPES_THAT_REQUIRE = (  # one qualification type
+    "SELECT t.hit_type_id FROM hit_types t, json_each(t.requirements) r"
+    " WHERE json_extract(r.value, '$.QualificationTypeId') = ?"
+)
 # From the mildest on; a requirement guards its own action and all that come before it here.
 GUARDS = ("Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept")
 
@@ -64,7 +68,9 @@ def check_requirements(session: Session, requirements: Sequence[Requirement]) ->
 
 def _check_type(session: Session, type_id: str) -> None:
     row = session.db.execute(
-        "SELECT status FROM qualification_types WHERE qualification_type_id = ?", (type_id,)
+        "SELECT status FROM qualification_types"
+        " WHERE qualification_type_id = ? AND deleted_at IS NULL",
+        (type_id,),
     ).fetchone()
     if row is None:
         message = f"QualificationType {type_id} does not exist."
@@ -111,6 +117,18 @@ def requires_masters(requirements: Sequence[Requirement]) -> bool:
         requirement["QualificationTypeId"] in (MASTERS, MASTERS_SANDBOX)
         and requirement["Comparator"] == "Exists"
         for requirement in requirements
+    )
+
+
+def grant(session: Session, type_id: str, worker_id: str, value: int) -> None:
+    """The qualification, or a new value of it."""
+    session.db.execute(
+        "INSERT INTO qualifications (qualification_type_id, worker_id, value, status, granted_at)"
+        " VALUES (?, ?, ?, 'Granted', ?)"
+        " ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET"
+        " value = excluded.value, status = 'Granted', granted_at = excluded.granted_at,"
+        " reason = NULL",
+        (type_id, worker_id, value, session.now),
     )
 
 

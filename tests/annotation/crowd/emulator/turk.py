@@ -11,7 +11,7 @@ import boto3
 import httpx
 from lxml import html
 
-from annotation.crowd.emulator.state.questions import EXTERNAL_QUESTION
+from annotation.crowd.emulator.question.document import EXTERNAL_QUESTION
 
 DAY = 86_400
 TARGET = "MTurkRequesterServiceV20170117"

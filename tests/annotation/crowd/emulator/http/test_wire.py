@@ -8,11 +8,11 @@ from botocore.model import ServiceModel
 
 from annotation.crowd.emulator.http.wire import OPERATIONS
 from annotation.crowd.emulator.validation import Model, faults
+from tests.annotation.crowd.emulator.forms import asked, html_question, question_form
 from tests.annotation.crowd.emulator.turk import TARGET, Turk, Worker, question
 
 MODEL = Model()
 SERVICE = ServiceModel(Loader().load_service_model("mturk", "service-2"))
-UNSUPPORTED = sorted(MODEL.operations - OPERATIONS.keys())
 GET_HIT = {"X-Amz-Target": f"{TARGET}.GetHIT"}
 HIT_TYPE = {
     "Title": "t",
@@ -25,20 +25,31 @@ MASTERS = {"QualificationTypeId": "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "Comparator"
 QUALIFICATION = {"Name": "n", "Description": "d", "QualificationTypeStatus": "Active"}
 
 
-def test_every_operation_served_exists_in_the_service_model() -> None:
-    assert OPERATIONS.keys() <= MODEL.operations
-    assert len(UNSUPPORTED) == len(MODEL.operations) - len(OPERATIONS)
+def test_every_operation_of_the_service_model_is_served() -> None:
+    assert OPERATIONS.keys() == MODEL.operations
+    assert len(OPERATIONS) == 39
 
 
-def test_each_other_operation_says_that_it_is_not_supported(idle_turk: Turk) -> None:
-    for operation in UNSUPPORTED:
-        response = idle_turk.raw(operation)
-        assert response.status_code == 400
-        assert response.json() == {
-            "__type": "RequestError",
-            "Message": f"The operation {operation} is not supported by the MTurk emulator.",
-            "TurkErrorCode": "AWS.MechanicalTurk.NotSupportedByEmulator",
-        }
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("HITLayoutId", "A"),
+        ("HITLayoutParameters", [{"Name": "n", "Value": "v"}]),
+        ("HITReviewPolicy", {"PolicyName": "x"}),
+        ("AssignmentReviewPolicy", {"PolicyName": "x"}),
+    ],
+)
+@pytest.mark.parametrize("operation", ["CreateHIT", "CreateHITWithHITType"])
+def test_what_is_not_supported_says_so(
+    idle_turk: Turk, operation: str, parameter: str, value: object
+) -> None:
+    kind = HIT_TYPE if operation == "CreateHIT" else {"HITTypeId": "TYPE"}
+    given = kind | {"LifetimeInSeconds": 600, parameter: value}
+    assert idle_turk.raw(operation, **given).json() == {
+        "__type": "RequestError",
+        "Message": f"{parameter} is not supported by the MTurk emulator.",
+        "TurkErrorCode": "AWS.MechanicalTurk.NotSupportedByEmulator",
+    }
 
 
 def test_boto3_raises_mturks_own_error(idle_turk: Turk) -> None:
@@ -160,15 +171,18 @@ def test_a_body_that_is_too_large_is_refused(idle_turk: Turk) -> None:
         ("CreateHITWithHITType", HIT | {"RequesterAnnotation": "x" * 256}, "at most 255"),
         ("CreateHITWithHITType", HIT | {"UniqueRequestToken": "x" * 65}, "at most 64"),
         ("CreateHITWithHITType", HIT | {"Question": None}, "Question is required"),
-        ("CreateHITWithHITType", HIT | {"HITLayoutId": "A"}, "not supported"),
-        ("CreateHITWithHITType", HIT | {"HITReviewPolicy": {"PolicyName": "x"}}, "not supported"),
         (
             "CreateAdditionalAssignmentsForHIT",
             {"HITId": "A", "NumberOfAdditionalAssignments": 0},
             "must be from 1",
         ),
-        ("CreateQualificationType", QUALIFICATION | {"AutoGranted": True}, "not supported"),
-        ("CreateQualificationType", QUALIFICATION | {"Test": "<x/>"}, "not supported"),
+        ("CreateQualificationType", QUALIFICATION | {"Test": "<x/>"}, "given together"),
+        ("CreateQualificationType", QUALIFICATION | {"AnswerKey": "<x/>"}, "the Test that it"),
+        (
+            "CreateQualificationType",
+            QUALIFICATION | {"Test": "<x/>", "TestDurationInSeconds": 60},
+            "root must be QuestionForm",
+        ),
         ("CreateQualificationType", QUALIFICATION | {"QualificationTypeStatus": "x"}, "be one of"),
         (
             "AssociateQualificationWithWorker",
@@ -241,9 +255,36 @@ def test_every_response_follows_the_service_model(turk: Turk, ada: Worker) -> No
     call("DeleteWorkerBlock", WorkerId="AADA", Reason="done")
     call("NotifyWorkers", Subject="s", MessageText="t", WorkerIds=["AADA", "ANOBODY"])
     call("UpdateExpirationForHIT", HITId=hit_id, ExpireAt=0)
+    call("UpdateHITReviewStatus", HITId=hit_id)
+    call("ListReviewableHITs", Status="Reviewing", HITTypeId=hit["HITTypeId"])
+    call("ListReviewPolicyResultsForHIT", HITId=hit_id)
+    call("ListHITsForQualificationType", **own, MaxResults=1)
+    call("CreateHIT", **HIT_TYPE, LifetimeInSeconds=60, Question=html_question("<p>x</p>"))
+    call("UpdateHITTypeOfHIT", HITId=hit_id, HITTypeId=hit["HITTypeId"])
+    notification = {
+        "Destination": "a@b.example",
+        "Transport": "Email",
+        "Version": "2006-05-05",
+        "EventTypes": ["HITExpired"],
+    }
+    call("UpdateNotificationSettings", HITTypeId=hit["HITTypeId"], Notification=notification)
+    call("SendTestEventNotification", Notification=notification, TestEventType="Ping")
     call("DeleteHIT", HITId=hit_id)
     call("GetHIT", HITId=hit_id)
-    assert called == OPERATIONS.keys()
+    test = {"Test": question_form(asked("q")), "TestDurationInSeconds": 60}
+    call("UpdateQualificationType", **own, **test)
+    for worker in (ada, turk.worker("ABOB")):
+        path = f"/worker/{worker.id}/qualifications/{own['QualificationTypeId']}/request"
+        address = worker.browser.post(path).headers["Location"]
+        worker.browser.post(address, data={"answer-0": "x"})
+    requests = call("ListQualificationRequests", **own)["QualificationRequests"]
+    first, second = (
+        {"QualificationRequestId": each["QualificationRequestId"]} for each in requests
+    )
+    call("AcceptQualificationRequest", **first, IntegerValue=2)
+    call("RejectQualificationRequest", **second, Reason="no")
+    call("DeleteQualificationType", **own)
+    assert called == OPERATIONS.keys() - {"GetFileUploadURL"}  # which is always refused
 
 
 def test_a_refused_write_leaves_nothing_behind(turk: Turk) -> None:

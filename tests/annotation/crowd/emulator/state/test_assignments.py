@@ -2,7 +2,7 @@ import pytest
 from botocore.exceptions import ClientError
 from lxml import etree
 
-from annotation.crowd.emulator.state.questions import QUESTION_FORM_ANSWERS
+from annotation.crowd.emulator.question.answers import QUESTION_FORM_ANSWERS
 from tests.annotation.crowd.emulator.turk import DAY, Turk, Worker, refusal
 
 FEEDBACK = "missed both controls"

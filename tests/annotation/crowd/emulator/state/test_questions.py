@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.state.questions import (
-    EXTERNAL_QUESTION,
-    MAX_QUESTION_BYTES,
+from annotation.crowd.emulator.question.answers import (
     NOT_XML,
     QUESTION_FORM_ANSWERS,
-    ExternalQuestion,
     answers_xml,
+)
+from annotation.crowd.emulator.question.document import EXTERNAL_QUESTION, MAX_BYTES
+from annotation.crowd.emulator.state.questions import (
+    ExternalQuestion,
     frame_url,
     parse_question,
 )
@@ -75,9 +76,9 @@ ENTITY = f'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>{external(URL +
         (external(URL + "<FrameHeight>tall</FrameHeight>"), "InvalidParameterValue"),
         (external(URL + "<FrameHeight>\u0661</FrameHeight>"), "InvalidParameterValue"),
         (external(URL + "<FrameHeight/>"), "InvalidParameterValue"),
-        (external(URL + HEIGHT) + " " * MAX_QUESTION_BYTES, "InvalidParameterValue"),
-        ('<HTMLQuestion xmlns="http://x"/>', "NotSupportedByEmulator"),
-        ('<QuestionForm xmlns="http://x"/>', "NotSupportedByEmulator"),
+        (external(URL + HEIGHT) + " " * MAX_BYTES, "InvalidParameterValue"),
+        ('<HTMLQuestion xmlns="http://x"/>', "XMLParseError"),
+        ('<QuestionForm xmlns="http://x"/>', "XMLParseError"),
     ],
 )
 def test_another_question_is_refused(xml: str, code: str) -> None:
@@ -87,7 +88,7 @@ def test_another_question_is_refused(xml: str, code: str) -> None:
 
 
 def test_a_question_may_be_65535_bytes_and_no_more() -> None:
-    padding = MAX_QUESTION_BYTES - len(question().encode())
+    padding = MAX_BYTES - len(question().encode())
     full = f"{question()}{' ' * padding}"
     assert parse_question(full).frame_height == 600
     with pytest.raises(RequestError, match="larger than 65535 bytes"):

@@ -1,0 +1,154 @@
+"""The worker's side of qualifications: ask for one, take its test."""
+
+from datetime import UTC, datetime
+
+from annotation.crowd.emulator.errors import Refused
+from annotation.crowd.emulator.ids import new_id
+from annotation.crowd.emulator.question.answer_key import read_key
+from annotation.crowd.emulator.question.answers import Fields, read_reply
+from annotation.crowd.emulator.question.form import Form, read_form
+from annotation.crowd.emulator.state.assignments import WrongAnswers, worker
+from annotation.crowd.emulator.state.qualifications import grant
+from annotation.crowd.wire.session import Row, Session
+
+PARAMETER = "Test"
+
+
+def requestable(
+    session: Session, worker_id: str, *, words: str, skip: int, count: int
+) -> list[Row]:
+    """Types that workers may ask for, by name, each with what the worker has of it.
+
+    That is `value` (granted, or NULL) and `request_status`, `reason`, `deadline` and
+    `qualification_request_id` of the last request.
+    """
+    worker(session, worker_id)
+    return session.db.execute(
+        "SELECT t.*, q.value, r.status AS request_status, r.reason, r.deadline,"
+        " r.qualification_request_id"
+        " FROM qualification_types t"
+        " LEFT JOIN qualifications q ON q.qualification_type_id = t.qualification_type_id"
+        "  AND q.worker_id = :worker AND q.status = 'Granted'"
+        " LEFT JOIN qualification_requests r ON r.seq = (SELECT MAX(seq) FROM"
+        "  qualification_requests WHERE worker_id = :worker"
+        "  AND qualification_type_id = t.qualification_type_id)"
+        " WHERE t.owned = 1 AND t.status = 'Active' AND t.deleted_at IS NULL"
+        " AND instr(lower(t.name || ' ' || t.keywords || ' ' || t.description), :words) > 0"
+        " ORDER BY t.name LIMIT :count OFFSET :skip",
+        {"worker": worker_id, "words": words.lower(), "count": count, "skip": skip},
+    ).fetchall()
+
+
+def request(session: Session, worker_id: str, type_id: str) -> Row:
+    """Ask for a qualification, or go on with its test; the request.
+
+    It is Granted where that needs nobody, Started where there is a test to take, else Pending.
+    """
+    worker(session, worker_id)
+    wanted: Row | None = session.db.execute(
+        "SELECT * FROM qualification_types WHERE qualification_type_id = ? AND owned = 1"
+        " AND status = 'Active' AND deleted_at IS NULL",
+        (type_id,),
+    ).fetchone()
+    if wanted is None:
+        raise Refused(404, "There is no such qualification to ask for.")
+    last: Row | None = session.db.execute(
+        "SELECT * FROM qualification_requests WHERE worker_id = ? AND qualification_type_id = ?"
+        " ORDER BY seq DESC LIMIT 1",
+        (worker_id, type_id),
+    ).fetchone()
+    if last is not None and last["status"] == "Started":
+        return last
+    _check_allowed(session, worker_id, wanted, last)
+    return _insert(session, worker_id, wanted)
+
+
+def _check_allowed(session: Session, worker_id: str, wanted: Row, last: Row | None) -> None:
+    if last is not None and last["status"] == "Pending":
+        raise Refused(409, "You have asked for this qualification: the requester will decide.")
+    delay = wanted["retry_seconds"]
+    held = session.db.execute(
+        "SELECT 1 FROM qualifications WHERE worker_id = ? AND qualification_type_id = ?"
+        " AND status = 'Granted'",
+        (worker_id, wanted["qualification_type_id"]),
+    ).fetchone()
+    if delay is None and held is not None:
+        raise Refused(409, "You have this qualification.")
+    if delay is None and last is not None:
+        raise Refused(409, "This qualification can be asked for only once.")
+    if last is not None and session.now < last["requested_at"] + delay:
+        again = datetime.fromtimestamp(last["requested_at"] + delay, UTC)
+        raise Refused(409, f"You can ask for it again from {again:%Y-%m-%d %H:%M} UTC on.")
+
+
+def _insert(session: Session, worker_id: str, wanted: Row) -> Row:
+    has_test, now = wanted["test"] is not None, session.now
+    status = "Started" if has_test else "Granted" if wanted["auto_granted"] else "Pending"
+    request_id = new_id()
+    session.db.execute(
+        "INSERT INTO qualification_requests (qualification_request_id, qualification_type_id,"
+        " worker_id, status, requested_at, deadline, test, answer_key, submitted_at, decided_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            request_id,
+            wanted["qualification_type_id"],
+            worker_id,
+            status,
+            now,
+            now + wanted["test_seconds"] if has_test else None,
+            wanted["test"],
+            wanted["answer_key"],
+            None if has_test else now,
+            now if status == "Granted" else None,
+        ),
+    )
+    if status == "Granted":
+        type_id = wanted["qualification_type_id"]
+        grant(session, type_id, worker_id, wanted["auto_granted_value"])
+    return _row(session, worker_id, request_id)
+
+
+def started_test(session: Session, worker_id: str, request_id: str) -> tuple[Row, Form]:
+    """The request, with the name and description of its type, and the questions."""
+    started = _row(session, worker_id, request_id)
+    if started["status"] == "Abandoned":
+        raise Refused(409, "The time allotted for this test has run out.")
+    if started["status"] != "Started":
+        raise Refused(409, "This test was submitted already.")
+    return started, read_form(started["test"], PARAMETER)
+
+
+def submit_test(session: Session, worker_id: str, request_id: str, fields: Fields) -> Row:
+    """Graded where there is a key, else Pending; the request as it is then. Or WrongAnswers."""
+    started, form = started_test(session, worker_id, request_id)
+    reply = read_reply(form, fields)
+    if reply.faults:
+        raise WrongAnswers(reply.faults)
+    is_graded = started["answer_key"] is not None
+    session.db.execute(
+        "UPDATE qualification_requests SET status = ?, answer = ?, submitted_at = ?,"
+        " decided_at = ? WHERE qualification_request_id = ?",
+        (
+            "Granted" if is_graded else "Pending",
+            reply.xml,
+            session.now,
+            session.now if is_graded else None,
+            request_id,
+        ),
+    )
+    if is_graded:
+        value = read_key(started["answer_key"], form).grade(reply.answers)
+        grant(session, started["qualification_type_id"], worker_id, value)
+    return _row(session, worker_id, request_id)
+
+
+def _row(session: Session, worker_id: str, request_id: str) -> Row:
+    row: Row | None = session.db.execute(
+        "SELECT r.*, t.name, t.description FROM qualification_requests r"
+        " JOIN qualification_types t USING (qualification_type_id)"
+        " WHERE r.qualification_request_id = ? AND r.worker_id = ?",
+        (request_id, worker_id),
+    ).fetchone()
+    if row is None:
+        raise Refused(404, "You have not asked for this qualification.")
+    return row
