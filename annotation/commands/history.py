@@ -9,7 +9,7 @@ from annotation.access.audit_log import by_command
 from annotation.operations.history import add_history_of
 from annotation.pipeline.history.read import files_in
 from core.command import Noun, Result, progress
-from core.output import Rendered, Rows, in_words
+from core.output import Rendered, Rows, harmless, in_words
 
 app = Noun("Move in from elsewhere: workers and work of Mechanical Turk and Turkle.")
 
@@ -29,7 +29,8 @@ def _imported(result: Result) -> Rendered:
         for one in files
     ]
     faults = [fault for one in files for fault in one["faults"]]
-    return [*([Rows(head, rows, numbers=True)] if rows else []), *faults, *refused]
+    table = [Rows(head, rows, numbers=True)] if rows else []
+    return [*table, *map(harmless, [*faults, *refused])]
 
 
 def _refused(result: Result) -> str | None:

@@ -50,3 +50,8 @@ class PastRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}"
+
+    @property
+    def bonus_cents(self) -> int:
+        """Paid on top for an assignment."""
+        return sum(bonus.cents or 0 for bonus in self.parts.all())

@@ -10,6 +10,7 @@ from annotation.pipeline.history.import_history import import_history
 from annotation.pipeline.history.read import files_in
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from core.text.clean import in_utf8
 
 
 def add_history_of(
@@ -20,10 +21,11 @@ def add_history_of(
 
 
 def _add(by: Actor, path: Path, progress: Progress) -> dict[str, Any]:
+    file = in_utf8(str(path))
     try:
-        with logged(by, "import-history", file=path.name) as entry:
+        with logged(by, "import-history", file=Path(file).name) as entry:
             imported = asdict(import_history(path, progress))
             entry.details |= {name: imported[name] for name in imported if name != "faults"}
     except UserError as error:
-        return {"file": str(path), "refused": str(error)}
-    return {"file": str(path), **imported}
+        return {"file": file, "refused": in_utf8(str(error))}
+    return {"file": file, **imported}

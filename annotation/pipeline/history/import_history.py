@@ -16,6 +16,7 @@ from annotation.models import PastRecord, Worker
 from annotation.pipeline.history.read import is_json, read_history
 from annotation.pipeline.history.records import BLOCK, Kind, Record, moment_of
 from core.progress import Progress, no_progress
+from core.text.clean import in_utf8
 
 ROWS = 500  # stored at a time
 MOST_FAULTS = 20  # of a file, that are told with their lines
@@ -54,7 +55,7 @@ def _good(path: Path, imported: Imported, progress: Progress) -> Iterator[Iterab
             continue
         imported.faulty += 1
         if len(imported.faults) < MOST_FAULTS:
-            imported.faults.append(f"{unit} {row.line:,} of {path}: {row.fault}.")
+            imported.faults.append(in_utf8(f"{unit} {row.line:,} of {path}: {row.fault}."))
 
 
 def _wait_for_others() -> None:

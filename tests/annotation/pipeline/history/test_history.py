@@ -62,22 +62,22 @@ def test_each_file_says_what_it_says_of_workers_hits_answers_and_money() -> None
         one.key: (str(one.worker), one.status, one.part_of and one.part_of.key)
         for one in PastRecord.objects.filter(kind=Kind.ASSIGNMENT, crowd="mturk")
     } == {
-        "3ASG1": ("A1ADA", "approved", "3HIT1"),
-        "3ASG2": ("A2BOB", "rejected", "3HIT1"),
-        "3ASG3": ("A1ADA", "approved", "3HIT2"),  # submitted, says the older file
-        "3ASG4": ("A3EVE", "approved", "3HIT3"),
+        "3ASG1": ("AADA", "approved", "3HIT1"),
+        "3ASG2": ("ABOB", "rejected", "3HIT1"),
+        "3ASG3": ("AADA", "approved", "3HIT2"),  # submitted, says the older file
+        "3ASG4": ("AEVE", "approved", "3HIT3"),
     }
     first = record(Kind.ASSIGNMENT, "3ASG1")
     assert str(first.at) == "2019-06-17 18:31:00+00:00"
     assert first.fields["Answer.why"] == ['same\nwords, "eggs"']
     assert record(Kind.ASSIGNMENT, "3ASG4").fields["Answer.label"] == ["No"]
     bonus = PastRecord.objects.get(kind=Kind.BONUS)
-    assert (bonus.cents, bonus.part_of, str(bonus.worker)) == (150, first, "A1ADA")
+    assert (bonus.cents, bonus.part_of, str(bonus.worker)) == (150, first, "AADA")
     blocked = {one.key for one in PastRecord.objects.filter(kind=Kind.WORKER, status="blocked")}
-    assert blocked == {"A2BOB", "A3EVE"}
-    assert record(Kind.WORKER, "A3EVE").fields["Reason of the block"] == ["Answers by a script"]
-    assert record(Kind.WORKER, "A1ADA").fields["CURRENT-Egg expert"] == ["90"]
-    assert record(Kind.WORKER, "A1ADA").fields["Qualification 3QUAL"] == ["90"]
+    assert blocked == {"ABOB", "AEVE"}
+    assert record(Kind.WORKER, "AEVE").fields["Reason of the block"] == ["Answers by a script"]
+    assert record(Kind.WORKER, "AADA").fields["CURRENT-Egg expert"] == ["90"]
+    assert record(Kind.WORKER, "AADA").fields["Qualification 3QUAL"] == ["90"]
     assert record(Kind.QUALIFICATION, "3QUAL").title == "Egg expert"
 
 
