@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -121,18 +122,14 @@ def _with(
     record = records[0]
     given = [{name: [value] for name, value in one.fields.items()} for one in records]
     fields = _union([old.fields if old else {}, *given])
-    of_worker = [workers[one.crowd, one.worker] for one in records if one.worker]
-    of_whole = [wholes[one.crowd, one.part_of] for one in records if one.part_of]
-    if old and old.worker:
-        of_worker.append(old.worker)
-    if old and old.part_of:
-        of_whole.append(old.part_of)
+    of_worker = [old and old.worker, *(workers.get((one.crowd, one.worker)) for one in records)]
+    of_whole = [old and old.part_of, *(wholes.get((one.crowd, one.part_of)) for one in records)]
     return PastRecord(
         kind=record.kind,
         crowd=record.crowd,
         key=record.key,
-        worker=max(of_worker, key=lambda one: one.worker_id, default=None),
-        part_of=max(of_whole, key=lambda one: one.key, default=None),
+        worker=max(filter(None, of_worker), key=attrgetter("worker_id"), default=None),
+        part_of=max(filter(None, of_whole), key=attrgetter("key"), default=None),
         fields=fields,
         title=_text(fields, "Title", "Name"),
         batch=_text(fields, "RequesterAnnotation"),

@@ -63,21 +63,22 @@ def history(request: HttpRequest) -> HttpResponse:
         at = Place(start=key_of(request.GET.get("from", "")))
         found = window(rows.filter(form.where("worker")), at=at, where=others, reach=REACH)
         found = replace(found, rows=[(one, *_money(one)) for one in found.rows])
-    return past_list(request, "history", "History", form, COLUMNS, found)
+    return past_list(request, "history", "assignments", form, COLUMNS, found)
 
 
 def past_list(
     request: HttpRequest,
     name: str,
-    title: str,
+    what: str,
     form: Filter,
     columns: Sequence[Column],
     found: Window | None,
 ) -> HttpResponse:
-    """None: a filter is wrong, and its field says so."""
+    """`what` its rows are; found None: a filter is wrong, and its field says so."""
     steps = Steps(request.GET)
     content = {
         "form": form,
+        "what": what,
         "window": found,
         "steps": steps,
         "next": found and found.more and steps.next(found.more),
@@ -86,6 +87,7 @@ def past_list(
         "crowd": MTURK,  # whose words these are
     }
     template, status = f"annotation/workers/{name}.html", 200 if found else 422
+    title = name.replace("_", " ").capitalize()
     return page(request, template, content, title=title, status=status)
 
 

@@ -83,7 +83,7 @@ def known_workers(request: HttpRequest) -> HttpResponse:
         at = Place(start=key_of(request.GET.get("from", "")))
         found = window(rows, at=at, where=form.where(), reach=REACH)
         found = replace(found, rows=_counted(found.rows))
-    return past_list(request, "known_workers", "Known workers", form, COLUMNS, found)
+    return past_list(request, "known_workers", "workers", form, COLUMNS, found)
 
 
 @require_safe

@@ -74,7 +74,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("staff", 200), NO, """
         admin/lockouts/
         admin/history/
-        admin/history/workers/
+        admin/history/assignments/
         admin/database/
         admin/database/search
         admin/database/ask

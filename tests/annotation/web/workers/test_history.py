@@ -43,10 +43,11 @@ def worker(name: str) -> Worker:
 
 
 def test_the_list_shows_each_assignment_and_what_was_paid(client: Client) -> None:
-    page = text(client, "/admin/history/")
+    page = text(client, "/admin/history/assignments/")
     assert all(name in page for name in ("3ASG1", "3ASG2", "3ASG3", "3ASG4", "grace"))
     assert "$0.15" in page
     assert "$1.50" in page
+    assert "5 assignments" in page
 
 
 @pytest.mark.parametrize(
@@ -63,14 +64,14 @@ def test_the_list_shows_each_assignment_and_what_was_paid(client: Client) -> Non
 def test_filters_leave_the_same_rows_on_the_page_and_in_the_file(
     client: Client, query: str, ids: list[str]
 ) -> None:
-    page = text(client, f"/admin/history/?{query}")
+    page = text(client, f"/admin/history/assignments/?{query}")
     assert [name for name in ("3ASG1", "3ASG2", "3ASG3", "3ASG4") if name in page] == ids
-    rows = table(client, f"/admin/history/?{query}&as=csv")
+    rows = table(client, f"/admin/history/assignments/?{query}&as=csv")
     assert [row["AssignmentId"] for row in rows] == ids
 
 
 def test_the_file_has_the_columns_that_the_files_had(client: Client) -> None:
-    rows = table(client, "/admin/history/?batch=4012&as=csv")
+    rows = table(client, "/admin/history/assignments/?batch=4012&as=csv")
     assert [row["Answer.same"] for row in rows] == ["Yes", "No", "Yes"]
     assert rows[0] | {
         "crowd": "mturk", "worker": "AADA", "status": "approved", "bonus": "1.50",
@@ -82,8 +83,8 @@ def test_the_file_has_the_columns_that_the_files_had(client: Client) -> None:
 
 
 def test_a_filter_that_is_wrong_says_so(client: Client) -> None:
-    assert "choose one of" in text(client, "/admin/history/?status=maybe", 422)
-    assert "choose one of" in text(client, "/admin/history/workers/?blocked=maybe", 422)
+    assert "choose one of" in text(client, "/admin/history/assignments/?status=maybe", 422)
+    assert "choose one of" in text(client, "/admin/history/?blocked=maybe", 422)
 
 
 def test_an_assignment_shows_answers_hit_and_bonus(client: Client) -> None:
@@ -97,17 +98,17 @@ def test_an_assignment_shows_answers_hit_and_bonus(client: Client) -> None:
 
 
 def test_workers_are_listed_with_their_past_and_their_blocks(client: Client) -> None:
-    rows = {row["worker"]: row for row in table(client, "/admin/history/workers/?as=csv")}
+    rows = {row["worker"]: row for row in table(client, "/admin/history/?as=csv")}
     assert rows["AADA"] == {
         "worker": "AADA", "crowd": "mturk", "blocked": "False", "assignments": "2",
         "approved": "2", "rejected": "0", "bonuses": "1.50",
     }  # fmt: skip
-    blocked = table(client, "/admin/history/workers/?blocked=yes&as=csv")
+    blocked = table(client, "/admin/history/?blocked=yes&as=csv")
     assert [row["worker"] for row in blocked] == ["ABOB", "AEVE"]
-    others = text(client, "/admin/history/workers/?blocked=no")
+    others = text(client, "/admin/history/?blocked=no")
     assert "AADA" in others
     assert "AEVE" not in others
-    assert "AEVE" in text(client, "/admin/history/workers/?worker=eve")
+    assert "AEVE" in text(client, "/admin/history/?worker=eve")
 
 
 def test_a_worker_s_page_has_figures_qualifications_and_bonuses(client: Client) -> None:
@@ -125,14 +126,14 @@ def test_texts_of_files_are_shown_as_texts(client: Client) -> None:
     record = PastRecord(crowd="mturk", kind="assignment", key=HOSTILE, worker=first.worker)
     record.part_of, record.fields = first.part_of, {HOSTILE: [HOSTILE], "=1+1": ["=1+1"]}
     record.save()
-    for address in ("/admin/history/", f"/admin/history/assignments/{record.pk}"):
+    for address in ("/admin/history/assignments/", f"/admin/history/assignments/{record.pk}"):
         page = text(client, address)
         assert "&lt;script&gt;" in page
         assert HOSTILE not in page
-    assert "'=1+1" in table(client, "/admin/history/?as=csv")[0]
+    assert "'=1+1" in table(client, "/admin/history/assignments/?as=csv")[0]
 
 
-@pytest.mark.parametrize("page", ["", "workers/", "workers/1", "assignments/1", "?as=csv"])
+@pytest.mark.parametrize("page", ["", "assignments/", "workers/1", "assignments/1", "?as=csv"])
 def test_only_the_staff_sees_them(client: Client, page: str) -> None:
     member = signed_in(make_member("ada").user)
     text(member, f"/admin/history/{page}", 403)
