@@ -57,13 +57,13 @@ def history(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and request.GET.get("as") == "csv":
         rows = rows.filter(form.where())
         return csv_file("history", _cells(rows), rows.iterator(chunk_size=LINES_AT_ONCE))
-    found = None
+    matches = None
     if form.is_valid():
         others = form.where(*form.fields.keys() - {"worker"})
         at = Place(start=key_of(request.GET.get("from", "")))
-        found = window(rows.filter(form.where("worker")), at=at, where=others, reach=REACH)
-        found = replace(found, rows=[(one, *_money(one)) for one in found.rows])
-    return past_list(request, "history", "assignments", form, COLUMNS, found)
+        matches = window(rows.filter(form.where("worker")), at=at, where=others, reach=REACH)
+        matches = replace(matches, rows=[(one, *_money(one)) for one in matches.rows])
+    return past_list(request, "history", "assignments", form, COLUMNS, matches)
 
 
 def past_list(
@@ -72,21 +72,21 @@ def past_list(
     what: str,
     form: Filter,
     columns: Sequence[Column],
-    found: Window | None,
+    matches: Window | None,
 ) -> HttpResponse:
-    """`what` its rows are; found None: a filter is wrong, and its field says so."""
+    """`what` its rows are; matches None: a filter is wrong, and its field says so."""
     steps = Steps(request.GET)
     content = {
         "form": form,
         "what": what,
-        "window": found,
+        "window": matches,
         "steps": steps,
-        "next": found and found.more and steps.next(found.more),
+        "next": matches and matches.more and steps.next(matches.more),
         "filtered": any(request.GET.get(field) for field in form.fields),
         "headings": seen([heading(column, "") for column in columns], request),
         "crowd": MTURK,  # whose words these are
     }
-    template, status = f"annotation/workers/{name}.html", 200 if found else 422
+    template, status = f"annotation/workers/{name}.html", 200 if matches else 422
     title = name.replace("_", " ").capitalize()
     return page(request, template, content, title=title, status=status)
 

@@ -78,12 +78,12 @@ def known_workers(request: HttpRequest) -> HttpResponse:
     rows = Worker.objects.filter(KNOWN).order_by("pk")
     if form.is_valid() and request.GET.get("as") == "csv":
         return csv_file("known-workers", CELLS, _every(rows.filter(form.where())))
-    found = None
+    matches = None
     if form.is_valid():
         at = Place(start=key_of(request.GET.get("from", "")))
-        found = window(rows, at=at, where=form.where(), reach=REACH)
-        found = replace(found, rows=_counted(found.rows))
-    return past_list(request, "known_workers", "workers", form, COLUMNS, found)
+        matches = window(rows, at=at, where=form.where(), reach=REACH)
+        matches = replace(matches, rows=_counted(matches.rows))
+    return past_list(request, "known_workers", "workers", form, COLUMNS, matches)
 
 
 @require_safe
