@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 from django.db import connection, transaction
 
@@ -23,6 +24,7 @@ ROWS = 500  # stored at a time
 MOST_FAULTS = 20  # of a file, that are told with their lines
 LONGEST = 255
 Status = PastRecord.Status
+Model = TypeVar("Model", Worker, PastRecord)
 Name = tuple[str, str]  # crowd and key
 Values = Mapping[str, list[str]]
 
@@ -79,7 +81,8 @@ def _store(records: Sequence[Record], imported: Imported) -> None:
 def _workers(names: set[Name]) -> dict[Name, Worker]:
     wanted = [Worker(crowd=crowd, worker_id=name) for crowd, name in sorted(names)]
     Worker.objects.bulk_create(wanted, ignore_conflicts=True)
-    known = Worker.objects.filter(worker_id__in=[name for _, name in names])
+    crowds, ids = {crowd for crowd, _ in names}, [name for _, name in names]
+    known = Worker.objects.filter(crowd__in=crowds, worker_id__in=ids)
     return {(one.crowd, one.worker_id): one for one in known}
 
 
@@ -90,8 +93,10 @@ def _store_kind(
     wholes: Mapping[Name, PastRecord],
     imported: Imported,
 ) -> dict[Name, PastRecord]:
-    same_kind = PastRecord.objects.filter(kind=kind, key__in=[key for _, key in given])
-    known = {(one.crowd, one.key): one for one in same_kind.select_related("worker", "part_of")}
+    crowds, keys = {crowd for crowd, _ in given}, [key for _, key in given]
+    there = PastRecord.objects.filter(crowd__in=crowds, kind=kind, key__in=keys)
+    there = there.select_related("worker", "part_of").defer("part_of__fields")
+    known = {(one.crowd, one.key): one for one in there}
     stored, changed = {}, []
     for name, records in given.items():
         old = known.get(name)
@@ -112,6 +117,10 @@ def _store_kind(
     return stored
 
 
+def _greatest(models: Iterable[Model | None], field: str) -> Model | None:
+    return max(filter(None, models), key=attrgetter(field), default=None)
+
+
 def _with(
     old: PastRecord | None,
     records: Sequence[Record],
@@ -128,8 +137,8 @@ def _with(
         kind=record.kind,
         crowd=record.crowd,
         key=record.key,
-        worker=max(filter(None, of_worker), key=attrgetter("worker_id"), default=None),
-        part_of=max(filter(None, of_whole), key=attrgetter("key"), default=None),
+        worker=_greatest(of_worker, "worker_id"),
+        part_of=_greatest(of_whole, "key"),
         fields=fields,
         title=_text(fields, "Title", "Name"),
         batch=_text(fields, "RequesterAnnotation"),

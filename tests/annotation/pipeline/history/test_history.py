@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from annotation.pipeline.history.read import files_in
 from annotation.pipeline.history.records import moment_of, records_of
 from core.errors import UserError
 from core.files.rows import RowFault
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 FILES = files_in([Path(__file__).parent / "files"])
@@ -246,6 +248,16 @@ def test_an_import_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
         import_history(path, stop)
     assert not PastRecord.objects.exists()
     assert 0 < sum(seen) < path.stat().st_size
+
+
+@pytest.mark.concurrent
+@pytest.mark.django_db(transaction=True)
+def test_imports_at_the_same_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    rows = [[{"HITId": f"H{one}", "HITTypeId": name} for one in range(900)] for name in "ab"]
+    files = [write(tmp_path / f"{number}.jsonl", *some) for number, some in enumerate(rows)]
+    together(*(partial(import_history, file) for file in files))
+    types = [one.fields["HITTypeId"] for one in PastRecord.objects.all()]
+    assert types == [["a", "b"]] * 900
 
 
 def test_progress_counts_the_bytes_of_the_file(tmp_path: Path) -> None:
