@@ -29,6 +29,7 @@ NOUNS = {
         "annotation.commands.campaign_studies",
     ],
     "crowd": ["annotation.commands.crowd"],
+    "import": ["annotation.commands.history"],
     "experts": ["annotation.commands.experts"],
     "release": ["exports.commands.release", "exports.commands.release_scores"],
     "model": ["retrieval.commands.model", "retrieval.commands.model_answers"],

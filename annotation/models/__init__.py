@@ -30,6 +30,7 @@ from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Wo
 from annotation.models.hit import ChangedHit, Hit, HitItem
 from annotation.models.ledger import Account, Entry
 from annotation.models.outbox import OutboxMessage
+from annotation.models.past import PastRecord
 from annotation.models.pilot import Pilot
 from annotation.models.qualification import QualificationItem, QualificationResult
 
@@ -58,6 +59,7 @@ __all__ = [
     "Judgment",
     "MailPreference",
     "OutboxMessage",
+    "PastRecord",
     "Pilot",
     "QualificationItem",
     "QualificationResult",

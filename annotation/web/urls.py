@@ -35,6 +35,8 @@ from annotation.web.panels.links import panel_list, panels
 from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
+from annotation.web.workers.history import history, past_assignment
+from annotation.web.workers.known_workers import known_worker, known_workers
 from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
 from annotation.web.workers.workers import reports, times_csv, workers
 
@@ -73,6 +75,10 @@ urlpatterns = [
         controls_csv,
         name="campaign-worker-csv",
     ),
+    path("history/", known_workers, name="known-workers"),
+    path("history/assignments/", history, name="history"),
+    path("history/assignments/<int:pk>", past_assignment, name="past-assignment"),
+    path("history/workers/<int:pk>", known_worker, name="known-worker"),
     path("jobs/<int:pk>", job, name="job"),
     path("views/save", save_view, name="save-view"),
     path("views/<int:pk>/delete", delete_view, name="delete-view"),

@@ -8,7 +8,7 @@ import csv
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -26,6 +26,7 @@ DELIMITERS = {".csv": ",", ".tsv": TAB}
 NOT_UTF8 = "the row is not valid UTF-8 (save the file as UTF-8)"
 # Any of these column names will do.
 Column = tuple[str, ...]
+Names = Callable[[Sequence[str]], list[str]]  # of the columns, from a table's first line
 
 
 class RowFault(Exception):
@@ -56,17 +57,20 @@ def read_rows(
     required: Sequence[Column],
     plain_column: str | None = None,
     others: Sequence[str] = (),
+    as_written: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[Row]:
     """Rows of a .jsonl, .csv or .tsv file, or of a .txt file when `plain_column` names its lines.
 
-    Each may be compressed as .gz. `others`: endings that the caller reads itself. `progress`
-    counts bytes of the file as it lies on the disk.
+    Each may be compressed as .gz. `others`: endings that the caller reads itself. The columns of a
+    table have small letters, or are `as_written`. `progress` counts bytes of the file as it lies on
+    the disk.
     """
     kind = _kind(path, plain_column, others)
     if kind in DELIMITERS:
         lines = read_lines(path, progress)
-        rows = _delimited_rows(path, lines, DELIMITERS[kind], required)
+        names = _names_as_written if as_written else _names
+        rows = _delimited_rows(path, lines, DELIMITERS[kind], required, names)
     elif kind == ".jsonl":
         rows = json_rows(path, progress)
     else:
@@ -211,13 +215,13 @@ def _json_fault(error: json.JSONDecodeError) -> str:
 
 
 def _delimited_rows(
-    path: Path, lines: Iterator[str], usual: str, required: Sequence[Column]
+    path: Path, lines: Iterator[str], usual: str, required: Sequence[Column], names: Names
 ) -> Iterator[Row]:
     first = next(lines, "")
     try:
-        delimiter = _delimiter(first, usual, required)
+        delimiter = _delimiter(first, usual, required, names)
         reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
-        header = _names(next(reader, []))
+        header = names(next(reader, []))
     except csv.Error as error:
         raise UserError(
             f"The header of {path} cannot be read ({_csv_fault(error, 1, 1)}): correct the first "
@@ -238,18 +242,22 @@ def _delimited_rows(
             yield _delimited_row(line, header, values, delimiter)
 
 
-def _delimiter(first: str, usual: str, required: Sequence[Column]) -> str:
+def _delimiter(first: str, usual: str, required: Sequence[Column], names: Names) -> str:
     """Another than the usual one only where it finds the columns: in many countries spreadsheets
     write CSV with semicolons."""
     for delimiter in (usual, ",", ";", TAB):
-        header = _names(next(csv.reader([first], delimiter=delimiter), []))
+        header = names(next(csv.reader([first], delimiter=delimiter), []))
         if all(set(column) & set(header) for column in required):
             return delimiter
     return usual
 
 
 def _names(header: Sequence[str]) -> list[str]:
-    return [name.strip().casefold() for name in header]
+    return [name.casefold() for name in _names_as_written(header)]
+
+
+def _names_as_written(header: Sequence[str]) -> list[str]:
+    return [name.strip() for name in header]
 
 
 def _csv_fault(error: csv.Error, first: int, last: int) -> str:

@@ -22,7 +22,7 @@ from annotation.models import (
 from annotation.pipeline.labelling.label import Outcome, outcome_of
 from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
 from annotation.pipeline.ledger.reservations import Booked
-from annotation.pipeline.manual.exclusion import exclusions_of, worker_in
+from annotation.pipeline.manual.exclusion import excludable, exclusions_of
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.labels.derivation import Evidence
 from annotation.protocol.labels.majority import decide_tally
@@ -59,7 +59,7 @@ def if_excluded(campaign: Campaign, worker_id: str) -> ExclusionImpact:
     """Raises UserError where it cannot be done."""
     if exclusions_of(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
-    return excluding(campaign, worker_in(campaign, worker_id))
+    return excluding(campaign, excludable(campaign, worker_id))
 
 
 def excluding(campaign: Campaign, worker: Worker) -> ExclusionImpact:

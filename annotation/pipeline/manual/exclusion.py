@@ -5,11 +5,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.crowd.worker_notices import PAID, reason_of
-from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Triplet, Worker
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Exclusion,
+    OutboxMessage,
+    PastRecord,
+    Triplet,
+    Worker,
+)
 from annotation.pipeline.labelling.label import write_labels_in
 from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger import settlements
@@ -70,7 +78,7 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     campaign = locked(campaign)
     if exclusions_of(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
-    worker = worker_in(campaign, worker_id)
+    worker = excludable(campaign, worker_id)
     before = _tally(campaign, worker)
     reviewed = Assignment.objects.filter(hit__campaign=campaign, worker=worker)
     counts = reviewed.aggregate(
@@ -95,6 +103,13 @@ def worker_in(campaign: Campaign, worker_id: str) -> Worker:
     if worker is None:
         raise UserError(f"Nobody called {worker_id!r} has submitted work in campaign {campaign}.")
     return worker
+
+
+def excludable(campaign: Campaign, worker_id: str) -> Worker:
+    """Also one of the crowd who is known from elsewhere, before they do anything here."""
+    known = Worker.objects.filter(worker_id=worker_id, crowd=campaign.policy.crowd)
+    worker = known.filter(Exists(PastRecord.objects.filter(worker=OuterRef("pk")))).first()
+    return worker or worker_in(campaign, worker_id)
 
 
 def _restore_at_crowd(campaign: Campaign, exclusion: Exclusion) -> None:

@@ -70,6 +70,7 @@ def _site(request: HttpRequest) -> list[Item]:
         items.append(_item("Webhooks", "webhook", "webhooks"))
     if request.user.is_staff:
         items.append(_item("Team", "group", "team"))
+        items.append(_item("Known workers", "badge", "known-workers"))
         items.append(_item("Sign-in lockouts", "lock", "lockouts"))
         items.append(_item("Admin", "table", "admin:index"))
     return [*items, _item("API", "api", "api")]

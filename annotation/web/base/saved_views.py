@@ -20,7 +20,7 @@ from annotation.web.base.columns import Heading
 
 LISTS = {
     "campaign-triplets", "campaign-hits", "campaign-assignments", "campaign-workers",
-    "campaign-log", "log", "controls",
+    "campaign-log", "log", "controls", "history", "known-workers",
 }  # fmt: skip
 COLUMNS = "columns"  # of an address: the names of those that are seen; none: all
 OF_A_PAGE = ("from", "back", "page", "as")  # what says where in the list one is

@@ -77,6 +77,7 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     content = {
         "worker": worker,
         "name": name,
+        "is_known": request.user.is_staff and worker.past.exists(),
         "excluded": excluded,
         "flags": flags_of(figures, crowd) if figures else [],
         "figures": _figures(campaign, evidence, figures),

@@ -31,7 +31,7 @@ LOOKS = {"list", "estimate", "status", "pool-depth-report", "pilot-report"}
 # Steps of their own; `tests.annotation.operations.test_faces` asks for the rows of operations.
 STEPS = {"create", "import", "import-drafts", "instructions"}
 LOGGED_NOUNS = {
-    "campaign", "controls", "corpus", "crowd", "experts", "index", "model", "release",
+    "campaign", "controls", "corpus", "crowd", "experts", "import", "index", "model", "release",
 }  # fmt: skip
 LOOKING_NOUNS = {"ask", "backup", "doctor", "search"}
 EMPTY_SITE = {"restore"}  # whose log comes with it
@@ -212,6 +212,16 @@ def test_a_control_pool_is_logged(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=str(bad)):
         run("controls", "import", str(bad))
     assert verbs() == ["import-controls"]
+
+
+def test_a_history_is_logged_file_by_file(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.jsonl", [{"WorkerId": "AEVE", "Reason": "A script"}, {"a": "b"}])
+    write_rows(tmp_path / "b.jsonl", [{"a": "b"}])
+    with pytest.raises(CommandError, match="1 of 2 files cannot be used"):
+        run("import", "turk", str(tmp_path))
+    assert verbs() == ["import-history"]
+    of_file = {"file": "a.jsonl", "rows": 2, "new": {"worker": 1}, "changed": {}, "faulty": 1}
+    assert last().details == of_file
 
 
 def test_gold_is_logged_with_its_file(stage: Stage, tmp_path: Path) -> None:

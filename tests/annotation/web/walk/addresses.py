@@ -73,6 +73,8 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("staff", 200), NO, """
         admin/lockouts/
+        admin/history/
+        admin/history/assignments/
         admin/database/
         admin/database/search
         admin/database/ask
@@ -149,6 +151,8 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/database/imports/<int:pk>
         admin/database/imports/<int:pk>/<int:number>/rejected.csv
         admin/database/pairs/<int:pk>
+        admin/history/workers/<int:pk>
+        admin/history/assignments/<int:pk>
     """),
     (frame("view", 200), frame("view", 200), """
         admin/search/
