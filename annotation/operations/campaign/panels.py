@@ -173,7 +173,9 @@ OPERATIONS = (
         "forget-participant",
         "delete a participant's ID at the panel, on their request; the judgments stay",
         MANAGE_WORKERS,
-        tried(_forget, "The ID at the panel is deleted permanently. {worker} takes no further part."),
+        tried(
+            _forget, "The ID at the panel is deleted permanently. {worker} takes no further part."
+        ),
         _forget,
         (WORKER,),
         subject="worker",

@@ -31,7 +31,7 @@ LOOKS = {"list", "estimate", "status", "pool-depth-report", "pilot-report"}
 # Steps of their own; `tests.annotation.operations.test_faces` asks for the rows of operations.
 STEPS = {"create", "import", "import-drafts", "instructions"}
 LOGGED_NOUNS = {
-    "campaign", "controls", "corpus", "crowd", "experts", "index", "model", "release",
+    "campaign", "controls", "corpus", "crowd", "experts", "index", "model", "release", "turk",
 }  # fmt: skip
 LOOKING_NOUNS = {"ask", "backup", "doctor", "search"}
 EMPTY_SITE = {"restore"}  # whose log comes with it
