@@ -1,9 +1,11 @@
 from django.contrib.auth.views import LogoutView
-from django.urls import path, register_converter
+from django.urls import path, re_path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import RedirectView
 
+from annotation.api.turk.requester import requester
 from annotation.crowd.inhouse.ids import FORM
+from annotation.crowd.turk.stores import Environment
 from annotation.monitoring.health import health
 from annotation.monitoring.metrics_view import metrics
 from annotation.web.account.first_account import first_account
@@ -24,13 +26,36 @@ from annotation.web.notifications.preferences import (
     unsubscribe_page,
 )
 from annotation.web.panels.visit import panel_page, visit_page
+from annotation.web.turk.work import (
+    external_hit_script,
+    external_submit,
+    html_question_page,
+    turk_assignment,
+    turk_earnings,
+    turk_hit,
+    turk_hits,
+    turk_next,
+)
 
 
 class CrowdId(StringConverter):
     regex = FORM
 
 
+class EnvironmentOfTurk(StringConverter):
+    regex = "|".join(Environment)
+
+    def to_python(self, value: str) -> Environment:
+        return Environment(value)
+
+
+class TurkId(StringConverter):
+    regex = "[A-Z0-9]{1,64}"
+
+
 register_converter(CrowdId, "id")
+register_converter(EnvironmentOfTurk, "environment")
+register_converter(TurkId, "turk_id")
 
 urlpatterns = [
     path("", home, name="home"),
@@ -70,4 +95,35 @@ urlpatterns = [
     path("hit/<str:signed>", hit_page, name="hit"),
     path("qualification/<str:signed>", qualification_test, name="qualification-test"),
     path("campaigns/<slug:name>/instructions", edit_instructions, name="instructions"),
+    # A client sends to the address as it was given, whether that ends in a slash or not.
+    re_path("^turk/?$", requester, {"environment": Environment.PRODUCTION}, name="turk"),
+    re_path("^turk/sandbox/?$", requester, {"environment": Environment.SANDBOX}, name="sandbox"),
+    path(
+        "turk/<environment:environment>/<slug:requester>/mturk/externalSubmit",
+        external_submit,
+        name="external-submit",
+    ),
+    path(
+        "turk/<environment:environment>/<slug:requester>/question/<turk_id:hit_id>",
+        html_question_page,
+        name="html-question",
+    ),
+    path("turk/externalHIT_v1.js", external_hit_script, name="external-hit-script"),
+    path("work/turk/<environment:environment>", turk_hits, name="turk-hits"),
+    path("work/turk/<environment:environment>/earnings", turk_earnings, name="turk-earnings"),
+    path(
+        "work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>",
+        turk_hit,
+        name="turk-hit",
+    ),
+    path(
+        "work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>/next",
+        turk_next,
+        name="turk-next",
+    ),
+    path(
+        "work/turk/<environment:environment>/<slug:requester>/assignments/<turk_id:assignment_id>",
+        turk_assignment,
+        name="turk-assignment",
+    ),
 ]

@@ -18,10 +18,10 @@ from core.version import quorum_version
 
 # The first module of each defines `app`, the others add verbs to it.
 NOUNS = {
-    "corpus": ["retrieval.commands.corpus", "annotation.commands.database_operations"],
+    "corpus": ["retrieval.commands.corpus", "annotation.commands.campaign_operations"],
     "index": ["retrieval.commands.index"],
     "search": ["retrieval.commands.search"],
-    "controls": ["annotation.commands.controls", "annotation.commands.database_operations"],
+    "controls": ["annotation.commands.controls", "annotation.commands.campaign_operations"],
     "campaign": [
         "annotation.commands.campaign",
         "annotation.commands.campaign_operations",
@@ -30,6 +30,7 @@ NOUNS = {
     ],
     "crowd": ["annotation.commands.crowd"],
     "import": ["annotation.commands.history"],
+    "turk": ["annotation.commands.turk", "annotation.commands.campaign_operations"],
     "experts": ["annotation.commands.experts"],
     "release": ["exports.commands.release", "exports.commands.release_scores"],
     "model": ["retrieval.commands.model", "retrieval.commands.model_answers"],

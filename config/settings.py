@@ -267,6 +267,7 @@ INSTALLED_APPS = [
     "annotation",
     "annotation.crowd.inhouse",
     "annotation.crowd.prolific",
+    "annotation.crowd.turk",
     "exports",
 ]
 MIDDLEWARE = [

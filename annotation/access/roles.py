@@ -29,6 +29,8 @@ CHANGE_CONTROLS = "annotation.change_control"
 GRANT = "annotation.change_role"
 DOWNLOAD = "exports.download_release"
 BUILD = "exports.add_build"
+VIEW_ACCOUNTS = "turk.view_requesteraccount"
+CHANGE_ACCOUNTS = "turk.change_requesteraccount"
 
 ROLE_TOO_SMALL = (
     "Your role in {} does not include this: ask an owner of the campaign for another role."

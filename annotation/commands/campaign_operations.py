@@ -14,6 +14,7 @@ from django.db import OperationalError
 
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take_after_a_pass
+from annotation.commands import controls, turk
 from annotation.commands.campaign_noun import OPERATIONS as PANEL
 from annotation.commands.campaign_noun import STEPS, STUDIES, campaign_verb
 from annotation.crowd.factory import open_crowd
@@ -21,6 +22,7 @@ from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.operations.campaign.retry import messages_wait
 from annotation.operations.operation import MOST, Argument, LongOperation, Operation, Run, perform
+from annotation.operations.registry import DATABASE_OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
@@ -28,6 +30,7 @@ from core.command import REFUSED, Device, Result, choice, progress, say
 from core.errors import UserError
 from core.output import harmless
 from core.progress import Progress
+from retrieval.commands import corpus
 from retrieval.corpus.withdraw import NAME, read_names
 
 log = logging.getLogger(__name__)
@@ -215,3 +218,9 @@ def _send(campaign: Campaign, crowd: Crowd | None) -> Result:
             f"It is decided and kept; {messages_wait(left)} for the next pass: {sent.stopped_by}"
         )
     return {"sent": sent.sent, "failed": sent.failed, "waiting": left}
+
+
+# Of other nouns.
+APPS = {"corpus": corpus.app, "controls": controls.app, "turk": turk.app}
+for operation in DATABASE_OPERATIONS.values():
+    APPS[operation.noun].verb(operation.verb or operation.name)(verb_of(operation))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from annotation.operations import corpora, pairs, pool
+from annotation.operations import corpora, pairs, pool, turk
 from annotation.operations.campaign import (
     assignments,
     budget,
@@ -38,7 +38,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 DATABASE_OPERATIONS: Mapping[str, Operation] = {
     operation.name: operation
-    for module in (corpora, pairs, pool)
+    for module in (corpora, pairs, pool, turk)
     for operation in module.OPERATIONS
 }
 LONG_OPERATIONS: Mapping[str, LongOperation] = {

@@ -35,6 +35,7 @@ from annotation.web.panels.links import panel_list, panels
 from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
+from annotation.web.turk.accounts import change_account, payout_csv, turk_accounts
 from annotation.web.workers.history import history, past_assignment
 from annotation.web.workers.known_workers import known_worker, known_workers
 from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
@@ -55,6 +56,9 @@ urlpatterns = [
         path(f"webhooks/<int:pk>/{verb}", change_webhook, {"verb": verb}, name=f"{verb}-webhook")
         for verb in ("rotate", "enable", "disable")
     ),
+    path("turk/", turk_accounts, name="turk-accounts"),
+    path("turk/<slug:requester>/change", change_account, name="change-turk-account"),
+    path("turk/<slug:requester>/payouts/<int:number>.csv", payout_csv, name="payout-csv"),
     path("lockouts/", lockouts, name="lockouts"),
     path("lockouts/<slug:digest>/end", end_lockout, name="end-lockout"),
     path("campaigns/<slug:name>/log/", campaign_log, name="campaign-log"),

@@ -1,9 +1,10 @@
 """A site in one file, consistent while work goes on: `quorum backup`.
 
-The database comes first, as it was at one moment. A release, a version of an index, or a model lies
-whole in its folder before a row names it, and never changes afterwards: what the rows of that
-moment name is still there when the files are read. Files of a later moment harm nothing, for no
-row names them. The other way round, a release made in between would be a row without files.
+The database comes first, as it was at one moment. The records of the site's Turk follow, as they
+are later: each row of a ledger that a pay-out names is there. A release, a version of an index, or
+a model lies whole in its folder before a row names it, and never changes afterwards: what the rows
+of that moment name is still there when the files are read. Files of a later moment harm nothing,
+for no row names them. The other way round, a release made in between would be a row without files.
 
 Files that go meanwhile are left out: of an import that has ended, or pruned vectors, which
 `quorum index build` makes again.
@@ -21,7 +22,7 @@ from django.conf import settings
 from django.db import connection
 
 from core.backup.archive import Packer, packing
-from core.backup.contents import EMULATOR, SECRET_KEY, files_in, left_out, open_plain, places
+from core.backup.contents import EMULATOR, SECRET_KEY, TURK, files_in, left_out, open_plain, places
 from core.backup.databases import NAMES, copy_sqlite, dump, require_programs
 from core.errors import UserError
 from core.files.work_folder import sync, unfinished
@@ -83,12 +84,21 @@ def _add_files(packer: Packer, work: Path, out: Path, progress: Progress) -> Non
     data = Path(settings.DATA_DIR)
     _add(packer, SECRET_KEY, data / SECRET_KEY)
     if (data / EMULATOR).is_file():
-        copy_sqlite(data / EMULATOR, work / EMULATOR, progress)
-        _add(packer, EMULATOR, work / EMULATOR)
+        _add_sqlite(packer, EMULATOR, data / EMULATOR, work, progress)
     for name, folder in places().items():
         for path in files_in(folder):
-            if folder / path != out:
+            if name == TURK:
+                _add_sqlite(packer, f"{name}/{path}", folder / path, work, progress)
+            elif folder / path != out:
                 _add(packer, f"{name}/{path}", folder / path)
+
+
+def _add_sqlite(packer: Packer, name: str, path: Path, work: Path, progress: Progress) -> None:
+    copy = work / "copy.sqlite3"
+    copy.touch(mode=0o600)
+    copy_sqlite(path, copy, progress)
+    _add(packer, name, copy)
+    copy.unlink()
 
 
 def _add(packer: Packer, name: str, path: Path) -> None:

@@ -2,6 +2,7 @@
 
     secret_key              what signs links and sessions, where no variable names it
     mturk_emulator.sqlite3  the emulator's record
+    turk/                   records of the site's Turk, a file for each account and environment
     index/ models/          vectors, and models that were trained here
     rejects/ uploads/       rows that an import refused, and files that wait for theirs
     releases/ vectors/      what QUORUM_RELEASES and QUORUM_VECTORS name, unless it is S3
@@ -24,9 +25,10 @@ from core.storage import VARIABLES, location_of
 
 SECRET_KEY = "secret_key"  # noqa: S105 - the file's name
 EMULATOR = "mturk_emulator.sqlite3"
-IN_DATA_FOLDER = ("index", "models", "rejects", "uploads")
-# Locks, what was verified when, and what somebody is writing.
-FLEETING = re.compile(r"\.lock|\.verified\.json|.*\.unfinished")
+TURK = "turk"
+IN_DATA_FOLDER = (TURK, "index", "models", "rejects", "uploads")
+# Locks, what was verified when, what somebody is writing, and what SQLite keeps beside a file.
+FLEETING = re.compile(r"\.lock|\.verified\.json|.*\.unfinished|.*\.sqlite3-(wal|shm)")
 
 
 def places() -> dict[str, Path]:

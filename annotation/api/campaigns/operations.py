@@ -41,6 +41,7 @@ SAMPLES = {
     "query": "how many days has a week",
     "question": "days of a week",
     "answer": "Seven.",
+    "requester": "lab",
 }
 
 

@@ -94,6 +94,8 @@ CREATE INDEX assignments_due ON assignments (deadline) WHERE status = 'Accepted'
 CREATE INDEX assignments_to_approve ON assignments (auto_approval_at) WHERE status = 'Submitted';
 CREATE INDEX assignments_at_work ON assignments (worker_id, seq) WHERE status = 'Accepted';
 
+CREATE INDEX assignments_of_worker ON assignments (worker_id, status);
+
 CREATE VIEW hit_records AS
 SELECT *, CASE WHEN deleted_at IS NOT NULL THEN 'Disposed'
                WHEN open_assignments > 0 AND NOT expired THEN 'Assignable'
@@ -208,7 +210,7 @@ CREATE TABLE bonuses (
     assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id),
     worker_id TEXT NOT NULL REFERENCES workers,
     cents INTEGER NOT NULL CHECK (cents > 0),
-    fee_cents INTEGER NOT NULL CHECK (fee_cents > 0),
+    fee_cents INTEGER NOT NULL CHECK (fee_cents >= 0),
     reason TEXT NOT NULL,
     unique_request_token TEXT,
     request_id TEXT NOT NULL,

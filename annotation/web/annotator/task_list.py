@@ -28,6 +28,7 @@ from annotation.crowd.inhouse.models import (
     Queue,
 )
 from annotation.crowd.qualification_url import qualification_test_url
+from annotation.crowd.turk.stores import is_in_use
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment as Submitted
 from annotation.models import Campaign, Exclusion, QualificationResult
@@ -133,6 +134,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "reasons": reasons,
         "other_reasons": tally.rejected - sum(count for _, count in reasons),
         "contact": _contact(),
+        "has_turk": is_in_use(),
     }
     return render(request, "annotation/annotator/work.html", content)
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from unfold.sites import UnfoldAdminSite
 
-from annotation.access.roles import DOWNLOAD, may_anywhere, may_enter
+from annotation.access.roles import DOWNLOAD, VIEW_ACCOUNTS, may_anywhere, may_enter
 from annotation.notifications.webhooks import MANAGE
 from retrieval.web.access import IMPORT, may_view_corpus
 
@@ -68,6 +68,8 @@ def _site(request: HttpRequest) -> list[Item]:
     if request.user.has_perm(MANAGE):
         items.append(_item("Events", "notifications", "events"))
         items.append(_item("Webhooks", "webhook", "webhooks"))
+    if request.user.has_perm(VIEW_ACCOUNTS):
+        items.append(_item("Turk", "storefront", "turk-accounts"))
     if request.user.is_staff:
         items.append(_item("Team", "group", "team"))
         items.append(_item("Known workers", "badge", "known-workers"))

@@ -6,9 +6,11 @@ from django.forms import BaseForm
 from django.template import Library
 
 from annotation.models import Campaign
+from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CrowdTraits
 
 register = Library()
+register.filter("dollars", dollars)
 
 
 def say_form(form: BaseForm, crowd: CrowdTraits) -> None:

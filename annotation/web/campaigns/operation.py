@@ -32,7 +32,7 @@ Chosen = Operation | LongOperation
 REQUESTED = "Requested. It starts when a worker process is free."
 LONGEST_NAME = 60  # of somebody, in a title
 # Where an operation of the database leads back to.
-PAGES = {"corpus": "database", "controls": "controls"}
+PAGES = {"corpus": "database", "controls": "controls", "turk": "turk-accounts"}
 # Where one of a campaign does, by the argument that names what it is about; else to the campaign.
 CAMPAIGN_PAGES = {
     "username": "campaign-roles",

@@ -32,6 +32,7 @@ LOOKS = {"list", "estimate", "status", "pool-depth-report", "pilot-report"}
 STEPS = {"create", "import", "import-drafts", "instructions"}
 LOGGED_NOUNS = {
     "campaign", "controls", "corpus", "crowd", "experts", "import", "index", "model", "release",
+    "turk",
 }  # fmt: skip
 LOOKING_NOUNS = {"ask", "backup", "doctor", "search"}
 EMPTY_SITE = {"restore"}  # whose log comes with it

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.core.management import CommandError
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from annotation.access.audit_log import by_command
 from annotation.access.roles import (
@@ -28,6 +30,8 @@ from annotation.access.roles import (
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import HitType, PanelLink, Participant, Queue
+from annotation.crowd.turk.accounts import create_account
+from annotation.crowd.turk.models import AccountDeposit, Payout
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, ControlDraft
 from annotation.operations.campaign import pool_depth, steps
@@ -40,6 +44,7 @@ from annotation.operations.operation import (
     perform,
 )
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
+from annotation.operations.turk import DEPOSIT, PAY_OUT
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.controls.drafts import draft_controls
@@ -52,6 +57,7 @@ from retrieval.jobs import queue
 from retrieval.models import Candidate, CorpusSource, Job, QaPair, QuerySet
 from retrieval.web.access import BUILD, WITHDRAW
 from tests.annotation.api.people import ROLES, Program, person
+from tests.annotation.crowd.turk.earner import Earner, give_money
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.annotation.web.base.readers import at
 from tests.conftest import SetStage
@@ -61,6 +67,14 @@ from tests.worlds.small_campaign import ENCODER, Stage
 pytestmark = pytest.mark.django_db
 
 Given = Mapping[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, settings: Settings) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+
+
 ALL = [*OPERATIONS.values(), *DATABASE_OPERATIONS.values()]
 
 
@@ -131,6 +145,7 @@ CREATED = ("create-corpus", COFFEE)
 OF_COFFEE = {"corpus": "coffee", "source": "faq"}
 PAIR = {"pairs": ["{pair}"], "reason": "Asked for."}
 ADD_CONTROL = ("add-control", TEXTS)
+OF_LAB = {"requester": "lab"}
 DATABASE_CASES = {
     "create-corpus": Case(COFFEE, COFFEE | {"name": "all"}),
     "add-source": Case(
@@ -154,6 +169,8 @@ DATABASE_CASES = {
     ),
     "retire-control": Case(POOL_CONTROL, OWN_CONTROL, after=(ADD_CONTROL,)),
     "restore-pairs": Case({"source": "faq"}, {"source": "faq"} | PAIR),
+    "turk-deposit": Case(OF_LAB | {"amount": "12.50"}, OF_LAB | {"amount": "0"}),
+    "turk-pay-out": Case(OF_LAB, {"requester": "nobody"}),
 }
 
 
@@ -177,6 +194,8 @@ PERMISSIONS_OF = {
     CREATE: {"pilot", "pool-depth"},
     BUILD: {"create-corpus", "add-source", "remove-source", "remove-corpus"},
     WITHDRAW: {"withdraw-pairs", "restore-pairs"},
+    DEPOSIT: {"turk-deposit"},
+    PAY_OUT: {"turk-pay-out"},
 }  # fmt: skip
 
 
@@ -207,6 +226,8 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
         CHANGE_CONTROLS,
         CREATE,
         WITHDRAW,
+        DEPOSIT,
+        PAY_OUT,
     ):  # of the database, which no role gives
         codename = permission.partition(".")[2]
         people["owner"].user_permissions.add(Permission.objects.get(codename=codename))
@@ -216,6 +237,9 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
         "draft": draft_in(stage.campaign).pk,
         "own control": stage.campaign.controls.earliest("pk").pk,
     }
+    lab = create_account("lab")
+    give_money(lab, 100)
+    Earner(lab).earn("AADA", "0.20")
     stage.mturk.person("ada")
     if works:
         known |= {"ada": stage.work("ada", 1), "eve": stage.work("eve", 1, slips=1)}
@@ -323,6 +347,8 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(ControlDraft.objects.values_list("state")),
         sorted(PanelLink.objects.values_list("panel", "closed_at__year")),
         Participant.objects.count(),
+        sorted(AccountDeposit.objects.values_list("cents")),
+        sorted(Payout.objects.values_list("number", "cents")),
     )
 
 

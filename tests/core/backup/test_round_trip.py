@@ -13,6 +13,10 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
+from annotation.crowd.turk.accounts import create_account, figures_of
+from annotation.crowd.turk.models import RequesterAccount
+from annotation.crowd.turk.payments import deposit
+from annotation.crowd.turk.stores import Environment, store_of
 from annotation.models import Campaign, Entry
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from core.backup import databases
@@ -74,6 +78,20 @@ def test_rows_and_files_are_the_same_in_the_restored_site(
         assert contents(there / folder) == contents(site / folder) != {}
     assert rows(there / "mturk_emulator.sqlite3") == rows(site / "mturk_emulator.sqlite3") != []
     assert (there / "secret_key").read_text() == "the key"
+
+
+def test_the_turk_s_records_are_taken_as_sqlite_holds_them(
+    site: Path, open_site: OpenSite, tmp_path: Path
+) -> None:
+    """With what lies in a write-ahead log; and they are as private as before."""
+    lab = create_account("lab")
+    deposit(lab, 700)
+    with store_of(lab, Environment.PRODUCTION).writing():
+        back_up(tmp_path / "b.tar.zst", overwrite=False, progress=no_progress)
+    deposit(lab, 11)
+    there = restored(open_site, tmp_path / "b.tar.zst", tmp_path / "new")
+    assert figures_of(RequesterAccount.objects.get())["available_cents"] == 700
+    assert stat.S_IMODE((there / "turk/lab/production.sqlite3").stat().st_mode) == 0o600
 
 
 def test_the_restored_campaign_goes_on_to_its_end(

@@ -26,7 +26,7 @@ def send_bonus(call: Call) -> Answer:
     if not call.parameters["Reason"].strip():
         raise invalid("Reason must say why the bonus is paid.")
     bonus = _bonus_cents(call.parameters["BonusAmount"])
-    fee = money.bonus_fee_cents(bonus)
+    fee = money.bonus_fee_cents(bonus) if money.charges_fees(call.session) else 0
     money.pay_bonus(call.session, assignment, bonus=bonus, fee=fee)
     _insert(call, assignment, bonus, fee)
     return {}

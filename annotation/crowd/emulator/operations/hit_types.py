@@ -73,8 +73,10 @@ def hit_type_record(call: Call, type_id: str) -> Row:
     return require_row(row, "HITTypeDoesNotExist", f"HITType {type_id} does not exist.")
 
 
-def fee_cents(hit_type: Row, max_assignments: int) -> int:
-    """MTurk's, for one assignment."""
+def fee_cents(call: Call, hit_type: Row, max_assignments: int) -> int:
+    """MTurk's, for one assignment; of one's own people none."""
+    if not money.charges_fees(call.session):
+        return 0
     masters = qualifications.requires_masters(json.loads(hit_type["requirements"]))
     return money.fee_cents(hit_type["reward_cents"], masters=masters, assignments=max_assignments)
 
@@ -90,7 +92,7 @@ def update_hit_type_of_hit(call: Call) -> Answer:
         (
             hit_type["hit_type_id"],
             hit_type["reward_cents"],
-            fee_cents(hit_type, hit["max_assignments"]),
+            fee_cents(call, hit_type, hit["max_assignments"]),
             hit["hit_id"],
         ),
     )

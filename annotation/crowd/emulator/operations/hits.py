@@ -84,7 +84,7 @@ def _insert_hit(call: Call, type_id: str) -> str:
             now,
             now + given["LifetimeInSeconds"],
             hit_type["reward_cents"],
-            fee_cents(hit_type, max_assignments),
+            fee_cents(call, hit_type, max_assignments),
             question.kind,
             question.url if isinstance(question, ExternalQuestion) else None,
             question.frame_height,

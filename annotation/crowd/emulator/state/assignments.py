@@ -13,6 +13,14 @@ from annotation.crowd.wire.session import Row, Session
 
 WORKER_ID = re.compile(r"A[A-Z0-9]{0,63}")
 MAX_ANSWER_BYTES = 262_144
+# HITs with something left for a worker, whose id is bound twice.
+OPEN = (
+    "FROM hits h JOIN hit_types t USING (hit_type_id)"
+    " WHERE h.open_assignments > 0 AND h.expired = 0"
+    " AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.worker_id = ?) AND NOT EXISTS ("
+    "  SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = ?"
+    "  AND a.status NOT IN ('Returned', 'Abandoned'))"
+)
 SHOWN = (  # by the page of an assignment
     "SELECT a.assignment_id, a.hit_id, a.worker_id, a.status, a.deadline, h.title, h.description,"
     " h.reward_cents, h.kind, h.external_url, h.frame_height, h.question"
@@ -63,18 +71,25 @@ def open_hits(session: Session, worker_id: str, *, skip: int, count: int) -> lis
     held = qualifications.held_values(session, worker(session, worker_id))
     rows = session.db.execute(
         "SELECT h.hit_id, h.reward_cents, h.expires_at, t.title, t.description,"
-        " t.assignment_seconds, t.requirements"
-        " FROM hits h JOIN hit_types t USING (hit_type_id)"
-        " WHERE h.open_assignments > 0 AND h.expired = 0"
-        " AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.worker_id = ?) AND NOT EXISTS ("
-        "  SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = ?"
-        "  AND a.status NOT IN ('Returned', 'Abandoned'))"
-        " ORDER BY h.seq",
+        f" t.assignment_seconds, t.requirements {OPEN} ORDER BY h.seq",
         (worker_id, worker_id),
     )
     # Rows are fetched one by one: the walk ends where the page does.
     eligible = (row for row in rows if qualifications.may_accept(row["requirements"], held))
     return list(islice(eligible, skip, skip + count))
+
+
+def open_groups(session: Session, worker_id: str) -> list[Row]:
+    """For each HIT type with a HIT left for the worker: how many, the oldest, when the last came.
+
+    What the worker is not qualified for is among them.
+    """
+    return session.db.execute(
+        "WITH g AS (SELECT t.*, COUNT(*) AS hits, MIN(h.seq) AS oldest,"  # noqa: S608 - ours
+        f" MAX(h.created_at) AS newest {OPEN} GROUP BY hit_type_id)"
+        " SELECT g.*, hits.hit_id FROM g JOIN hits ON hits.seq = g.oldest",
+        (worker_id, worker_id),
+    ).fetchall()
 
 
 def previews(session: Session, worker_id: str) -> list[Row]:

@@ -20,6 +20,12 @@ def dollars(amount: int) -> str:
     return f"{amount // 100}.{amount % 100:02d}"
 
 
+def charges_fees(session: Session) -> bool:
+    """Not where the workers are the requesters' own people."""
+    row = session.db.execute("SELECT value FROM meta WHERE name = 'fees'").fetchone()
+    return row is None or row[0] != "0"
+
+
 def fee_cents(reward: int, *, masters: bool, assignments: int) -> int:
     """MTurk's fee for one assignment: each part rounded half up, and at least one cent."""
     parts = [BASE_PERCENT]

@@ -81,7 +81,16 @@ TABLE: Mapping[str, str] = {
     "campaigns/<slug:name>/releases/builds/<int:pk>": "build_read",
     "campaigns/<slug:name>/releases/<int:number>": "release_read",
     "sign-in": "token_create",
+    "admin/turk/": "turk_deposit turk_pay_out",
 }
+TURK = "MTurk's own API, which is described where MTurk's is"
+PAGES_OF_TURK = (
+    "",
+    "/earnings",
+    "/<slug:requester>/hits/<turk_id:hit_id>",
+    "/<slug:requester>/hits/<turk_id:hit_id>/next",
+    "/<slug:requester>/assignments/<turk_id:assignment_id>",
+)
 WITHOUT: Mapping[str, str] = {
     "admin/lockouts/": ACCOUNTS,
     "admin/lockouts/<slug:digest>/end": ACCOUNTS,
@@ -100,6 +109,14 @@ WITHOUT: Mapping[str, str] = {
     "mails/stop/<str:token>": ACCOUNTS,
     "campaigns/<slug:name>/": SITE,
     "admin/database/search/warm": SITE,
+    "^turk/?$": TURK,
+    "^turk/sandbox/?$": TURK,
+    "turk/<environment:environment>/<slug:requester>/mturk/externalSubmit": TURK,
+    "turk/<environment:environment>/<slug:requester>/question/<turk_id:hit_id>": TURK,
+    "turk/externalHIT_v1.js": TURK,
+    "admin/turk/<slug:requester>/change": ACCOUNTS,
+    "admin/turk/<slug:requester>/payouts/<int:number>.csv": "the file that `turk payouts` writes",
+    **{f"work/turk/<environment:environment>{page}": OWN_WORK for page in PAGES_OF_TURK},
     "work": OWN_WORK,
     "work/next": OWN_WORK,
     "work/instructions/<slug:name>": OWN_WORK,
@@ -130,7 +147,7 @@ def pages() -> set[str]:
 def is_a_record(route: str) -> bool:
     own = ("admin/database/", "admin/campaigns/", "admin/lockouts/", "admin/controls/",
            "admin/pilots/", "admin/jobs/", "admin/log/", "admin/events/",
-           "admin/webhooks/", "admin/operations/", "admin/views/")  # fmt: skip
+           "admin/webhooks/", "admin/operations/", "admin/views/", "admin/turk/")  # fmt: skip
     return route.startswith(FRAME) or (route.startswith("admin/") and not route.startswith(own))
 
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from pytest_django import Settings
 from schemathesis import Case
 
+from annotation.crowd.turk.accounts import create_account
 from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, Triplet
 from annotation.pipeline.adjudicate import Pile, What
 from annotation.pipeline.manual.bonus import give_bonus
@@ -22,6 +23,7 @@ from retrieval.corpus.corpora import create_corpus
 from tests.annotation.api.people import PASSWORD, Program
 from tests.annotation.api.whole.described import CHECKS, description, site
 from tests.annotation.api.world import World, make_world, token_of
+from tests.annotation.crowd.turk.earner import Earner, give_money
 from tests.worlds.small_campaign import Stage
 
 Sent = dict[str, Any]
@@ -102,6 +104,12 @@ def qualified(world: World) -> None:
     )
 
 
+def owed_by_lab() -> None:
+    lab = create_account("lab")
+    give_money(lab, 100)
+    Earner(lab).earn("AADA", "0.20")
+
+
 def refused_bonus(world: World) -> None:
     give_bonus(world.campaign, world.work.crowd_id, cents=1250, reason="Thank you.")
     OutboxMessage.objects.filter(kind=OutboxMessage.Kind.BONUS).update(state="failed")
@@ -112,6 +120,8 @@ BEFORE: Mapping[str, Callable[[World], object]] = {
     "corpus_add_source": lambda _: create_corpus("coffee"),
     "corpus_remove": lambda _: create_corpus("coffee"),
     "corpus_remove_source": lambda _: create_corpus("coffee", ["faq"]),
+    "turk_deposit": lambda _: create_account("lab"),
+    "turk_pay_out": lambda _: owed_by_lab(),
     "campaign_grant_qualification": qualified,
     "campaign_cancel_bonus": refused_bonus,
     "campaign_resume": lambda world: state(world, "paused"),

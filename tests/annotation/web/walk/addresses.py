@@ -134,6 +134,13 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/database/import
         admin/events/
         admin/events/<int:pk>
+        admin/turk/
+    """),
+    (NO, site("root", 404), """
+        admin/turk/<slug:requester>/change
+    """),
+    (site("root", 404), NO, """
+        admin/turk/<slug:requester>/payouts/<int:number>.csv
     """),
     (site("root", 200), site("root", 422), """
         admin/webhooks/
@@ -211,6 +218,28 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("members", 200), NO, """
         work
+        work/turk/<environment:environment>
+        work/turk/<environment:environment>/earnings
+    """),
+    (site("members", 404), site("members", 404), """
+        work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>
+        work/turk/<environment:environment>/<slug:requester>/assignments/<turk_id:assignment_id>
+    """),
+    (site("members", 404), NO, """
+        work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>/next
+    """),
+    (NO, all_get(400), """
+        ^turk/?$
+        ^turk/sandbox/?$
+    """),
+    (all_get(404), NO, """
+        turk/<environment:environment>/<slug:requester>/question/<turk_id:hit_id>
+    """),
+    (all_get(200), NO, """
+        turk/externalHIT_v1.js
+    """),
+    (NO, all_get(404), """
+        turk/<environment:environment>/<slug:requester>/mturk/externalSubmit
     """),
     (all_get(404), all_get(404), """
         panel/<id:key>

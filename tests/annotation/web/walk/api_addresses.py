@@ -49,6 +49,8 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/operations/remove-corpus
         api/v1/operations/withdraw-pairs
         api/v1/operations/restore-pairs
+        api/v1/operations/turk-deposit
+        api/v1/operations/turk-pay-out
         api/v1/operations/add-control
         api/v1/operations/replace-control
         api/v1/operations/retire-control

@@ -59,6 +59,8 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
 ELSEWHERE = {"home", "health", "metrics", "hit", "qualification-test", "people", "instructions"}
 ELSEWHERE |= {"panel", "adjudicate", "mail-preferences", "confirm-address", "unsubscribe"}
 ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
+ELSEWHERE |= {"turk", "sandbox", "external-submit", "turk-hits", "turk-earnings", "turk-hit"}
+ELSEWHERE |= {"turk-next", "turk-assignment", "html-question", "external-hit-script"}
 FORMS: Mapping[str, Mapping[str, str]] = {
     "/join/CODE": NEW_MEMBER,
     "/team": INVITATION,

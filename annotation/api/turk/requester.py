@@ -1,0 +1,58 @@
+"""MTurk's own API, for programs that were written for it: an operation a POST, signed as AWS's."""
+
+from functools import cache
+from io import BytesIO
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+from werkzeug import Request, Response
+
+from annotation.api.base.throttling import counts_in
+from annotation.crowd.emulator.http.app import MAX_BODY_BYTES
+from annotation.crowd.emulator.http.wire import Wire, json_response, throttled
+from annotation.crowd.emulator.store import Store
+from annotation.crowd.emulator.validation import Model
+from annotation.crowd.turk.signature import Sent, Unsigned, signer
+from annotation.crowd.turk.stores import Environment, store_of
+from core.log_context import also_about
+
+CALLS_PER_MINUTE = 3_000  # of an account
+
+
+@csrf_exempt
+@require_POST
+@never_cache
+def requester(request: HttpRequest, environment: Environment) -> HttpResponse:
+    answer = _answer(request, environment)
+    headers = {name: value for name, value in answer.headers.items() if name != "Content-Length"}
+    return HttpResponse(answer.get_data(), status=answer.status_code, headers=headers)
+
+
+def _answer(request: HttpRequest, environment: Environment) -> Response:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BODY_BYTES:
+        message = f"The body is larger than {MAX_BODY_BYTES} bytes."
+        return json_response(413, {"__type": "RequestEntityTooLargeException", "message": message})
+    sent = Sent(request.build_absolute_uri(), request.headers, request.body)
+    try:
+        account = signer(sent, now=timezone.now())
+    except Unsigned as error:
+        return json_response(400, {"__type": error.kind, "message": str(error)})
+    also_about(turk=account.name)
+    if not counts_in(settings.CROWD_RATE_STORAGE).admit(f"turk {account.pk}", CALLS_PER_MINUTE):
+        return throttled()
+    environ = {**request.META, "wsgi.input": BytesIO(request.body)}
+    return _wire(store_of(account, environment)).answer(Request(environ))
+
+
+@cache
+def _wire(store: Store) -> Wire:
+    return Wire(store, _model())
+
+
+@cache
+def _model() -> Model:
+    return Model()

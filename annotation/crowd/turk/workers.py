@@ -1,0 +1,267 @@
+"""A member of the team at the site's Turk: what they may do there, have in hand, have earned."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from annotation.crowd.emulator.errors import Refused
+from annotation.crowd.emulator.http.worker_pages import FRAMES, NO_ASSIGNMENT
+from annotation.crowd.emulator.question.answers import Fields
+from annotation.crowd.emulator.question.form import Form
+from annotation.crowd.emulator.question.render import fields as form_fields
+from annotation.crowd.emulator.state import assignments, qualifications
+from annotation.crowd.emulator.state.questions import HTMLQuestion, frame_url, parse_question
+from annotation.crowd.emulator.store import Store
+from annotation.crowd.inhouse.models import Member
+from annotation.crowd.turk.models import RequesterAccount
+from annotation.crowd.turk.stores import Environment, open_stores, store_of
+from annotation.crowd.wire.session import Row, Session
+
+Wrong = tuple[Fields, Mapping[str, str]]  # what was entered in a form, and the faults of it
+PREFIX = "A"  # of worker ids at a Turk
+ENDED = "Your membership has ended: what you had in hand goes to others."
+
+
+@dataclass(frozen=True)
+class Group:
+    """HITs of one type, as its requester names them."""
+
+    requester: str
+    hit_id: str  # of the oldest one
+    title: str
+    description: str
+    keywords: str
+    cents: int
+    hits: int
+    newest: float
+    minutes: int
+    unmet: list[str]  # qualifications that the worker lacks
+    may_preview: bool
+
+
+@dataclass(frozen=True)
+class Held:
+    requester: str
+    assignment_id: str
+    title: str
+    cents: int
+    deadline: datetime
+
+
+@dataclass(frozen=True)
+class Question:
+    """A HIT before or after it is accepted, and the address of its frame."""
+
+    hit: Row
+    assignment_id: str  # empty: a preview
+    deadline: datetime | None
+    frame: str  # its address; empty: the fields are on our page
+    sandbox: str
+    fields: str
+
+
+def worker_id_of(member: Member) -> str:
+    return PREFIX + member.worker_id
+
+
+def member_with(worker_id: str) -> Member | None:
+    known = Member.objects.select_related("user")
+    return known.filter(worker_id=worker_id.removeprefix(PREFIX)).first()
+
+
+class TurkWorker:
+    """A member in one environment, over the stores of its open accounts."""
+
+    def __init__(self, member: Member, environment: Environment) -> None:
+        self.worker_id = worker_id_of(member)
+        self.environment = environment
+        self._stores = {account.name: store for account, store in open_stores(environment)}
+        status = _status(environment, self.worker_id)
+        for store in self._stores.values():
+            _enter(store, self.worker_id, status)
+
+    def groups(self) -> list[Group]:
+        """What may be discovered, with what the worker is not qualified for."""
+        return [
+            group for name, store in self._stores.items() for group in self._groups_of(name, store)
+        ]
+
+    def _groups_of(self, name: str, store: Store) -> Iterator[Group]:
+        with store.reading() as session:
+            held = qualifications.held_values(session, self._row(session))
+            for row in assignments.open_groups(session, self.worker_id):
+                unmet = [
+                    requirement
+                    for requirement in json.loads(row["requirements"])
+                    if not qualifications.meets(requirement, held)
+                ]
+                guards = {requirement["ActionsGuarded"] for requirement in unmet}
+                if qualifications.GUARDS[2] not in guards:
+                    names = [_type_name(session, each["QualificationTypeId"]) for each in unmet]
+                    yield _group(name, row, names, may_preview=guards <= {qualifications.GUARDS[0]})
+
+    def in_hand(self) -> list[Held]:
+        held = []
+        for name, store in self._stores.items():
+            with store.reading() as session:
+                for row in assignments.at_work(session, self.worker_id):
+                    shown = row["assignment_id"], row["title"], row["reward_cents"]
+                    held.append(Held(name, *shown, _moment(row["deadline"])))
+        return sorted(held, key=lambda one: one.deadline)
+
+    def preview(self, requester: str, hit_id: str, *, site: str) -> Question:
+        """`site`: what is below the addresses that the question's own page uses."""
+        with self._store(requester).reading() as session:
+            hit = assignments.previewed_hit(session, self.worker_id, hit_id)
+        parameters = {"assignmentId": NO_ASSIGNMENT, "hitId": hit_id, "turkSubmitTo": site}
+        return _question(hit, parameters)
+
+    def accept(self, requester: str, hit_id: str) -> str:
+        """The assignment's id; of another HIT of the type where others were faster."""
+        with self._store(requester).writing() as session:
+            if not assignments.hit(session, hit_id)["open_assignments"]:
+                hit_id = self._like(session, hit_id) or hit_id
+            return assignments.accept(session, self.worker_id, hit_id)
+
+    def question(
+        self, requester: str, assignment_id: str, *, site: str, wrong: Wrong | None = None
+    ) -> Question:
+        with self._store(requester).reading() as session:
+            mine = assignments.accepted_assignment(session, self.worker_id, assignment_id)
+            hit = assignments.hit(session, mine["hit_id"])
+        parameters = {
+            "assignmentId": assignment_id,
+            "hitId": hit["hit_id"],
+            "workerId": self.worker_id,
+            "turkSubmitTo": site,
+        }
+        return _question(hit, parameters, assignment_id, _moment(mine["deadline"]), wrong)
+
+    def submit(self, requester: str, assignment_id: str, fields: Fields) -> str:
+        """The HIT's id. Raises WrongAnswers where a form is not filled in as it asks."""
+        with self._store(requester).writing() as session:
+            mine = assignments.accepted_assignment(session, self.worker_id, assignment_id)
+            assignments.submit(session, assignment_id, fields, approved_after=None)
+        return str(mine["hit_id"])
+
+    def give_back(self, requester: str, assignment_id: str) -> None:
+        with self._store(requester).writing() as session:
+            assignments.give_back(session, self.worker_id, assignment_id)
+
+    def next_hit(self, requester: str, hit_id: str) -> str | None:
+        with self._store(requester).reading() as session:
+            return self._like(session, hit_id)
+
+    def _like(self, session: Session, hit_id: str) -> str | None:
+        """An open one of the same type."""
+        hit_type_id = assignments.hit(session, hit_id)["hit_type_id"]
+        groups = assignments.open_groups(session, self.worker_id)
+        same = (row["hit_id"] for row in groups if row["hit_type_id"] == hit_type_id)
+        return next(same, None)
+
+    def _store(self, requester: str) -> Store:
+        if requester not in self._stores:
+            raise Refused(404, "There is no such requester.")
+        return self._stores[requester]
+
+    def _row(self, session: Session) -> Row:
+        return assignments.worker(session, self.worker_id)
+
+
+def submit(store: Store, assignment_id: str, fields: Fields) -> Row:
+    """By whoever knows the assignment's id, which only its worker was given; the assignment."""
+    with store.reading() as session:
+        row: Row | None = session.db.execute(
+            "SELECT hit_id, worker_id, kind FROM assignments JOIN hits USING (hit_id)"
+            " WHERE assignment_id = ?",
+            (assignment_id,),
+        ).fetchone()
+    if row is None:
+        raise Refused(404, "There is no such assignment.")
+    member = member_with(row["worker_id"])
+    if member is None or not member.active:
+        raise Refused(403, ENDED)
+    with store.writing() as session:
+        assignments.submit(session, assignment_id, fields, approved_after=None)
+    return row
+
+
+def _status(environment: Environment, worker_id: str) -> tuple[bool, int, int]:
+    """Masters, which nobody is here; percent approved and number, of all requesters together."""
+    counts = {"Approved": 0, "Rejected": 0}
+    for account in RequesterAccount.objects.order_by("name"):
+        with store_of(account, environment).reading() as session:
+            rows = session.db.execute(
+                "SELECT status, COUNT(*) FROM assignments"
+                " WHERE worker_id = ? AND status IN ('Approved', 'Rejected') GROUP BY status",
+                (worker_id,),
+            )
+            for status, count in rows:
+                counts[status] += count
+    approved, decided = counts["Approved"], sum(counts.values())
+    return False, 100 * approved // decided if decided else 100, approved
+
+
+def _enter(store: Store, worker_id: str, status: tuple[bool, int, int]) -> None:
+    """The store knows them, and the figures that its requirements ask for."""
+    with store.reading() as session:
+        known = session.db.execute(
+            "SELECT masters, approval_percent, approved_hits FROM workers WHERE worker_id = ?",
+            (worker_id,),
+        ).fetchone()
+    if known is None or tuple(known) != status:
+        with store.writing() as session:
+            assignments.register(session, worker_id, status)
+
+
+def _group(name: str, row: Row, unmet: list[str], *, may_preview: bool) -> Group:
+    return Group(
+        requester=name,
+        hit_id=row["hit_id"],
+        title=row["title"],
+        description=row["description"],
+        keywords=row["keywords"],
+        cents=row["reward_cents"],
+        hits=row["hits"],
+        newest=row["newest"],
+        minutes=max(1, row["assignment_seconds"] // 60),
+        unmet=unmet,
+        may_preview=may_preview,
+    )
+
+
+def _type_name(session: Session, type_id: str) -> str:
+    row = session.db.execute(
+        "SELECT name FROM qualification_types WHERE qualification_type_id = ?", (type_id,)
+    ).fetchone()
+    return str(row["name"])
+
+
+def _question(
+    hit: Row,
+    parameters: Mapping[str, str],
+    assignment_id: str = "",
+    deadline: datetime | None = None,
+    wrong: Wrong | None = None,
+) -> Question:
+    question = parse_question(hit["question"])
+    about = hit, assignment_id, deadline
+    if isinstance(question, Form):
+        return Question(*about, "", "", form_fields(question, *(wrong or ())))
+    page = f"{parameters['turkSubmitTo']}/question/{hit['hit_id']}"
+    frame = frame_url(hit["external_url"] or page, [*parameters.items()])
+    return Question(*about, frame, FRAMES[question.kind], "")
+
+
+def html_question(store: Store, hit_id: str) -> str:
+    """The requester's own page."""
+    with store.reading() as session:
+        question = parse_question(assignments.hit(session, hit_id)["question"])
+    if not isinstance(question, HTMLQuestion):
+        raise Refused(404, "The question of this HIT is not a page of ours.")
+    return question.html
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
