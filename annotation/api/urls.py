@@ -44,6 +44,7 @@ from annotation.api.notifications.webhooks import (
 )
 from annotation.api.studies.dry_runs import DryRuns
 from annotation.api.studies.pilots import OnePilot, Pilots
+from annotation.api.workers.panels import Links, Visits
 from annotation.api.workers.worker_figures import (
     Letters,
     WorkerExclusionImpact,
@@ -102,6 +103,8 @@ urlpatterns = [
     path(f"{CAMPAIGN}/snapshots", Snapshots.as_view()),
     path(f"{CAMPAIGN}/charts", Charts.as_view()),
     path(f"{CAMPAIGN}/charts/<slug:key>", OneChart.as_view()),
+    path(f"{CAMPAIGN}/panel-links", Links.as_view()),
+    path(f"{CAMPAIGN}/panel-links/<slug:key>/visits", Visits.as_view()),
     path(f"{CAMPAIGN}/roles", Roles.as_view()),
     path(f"{CAMPAIGN}/instructions", Versions.as_view()),
     path(f"{CAMPAIGN}/instructions/<int:version>", OneVersion.as_view()),

@@ -22,7 +22,7 @@ OF_AN_APP = {"admin", "apps", "migrations", "models", "static", "urls"}
 LARGER = {
     "": (30, "the files that tools look for at the root"),
     "benchmarks/results": (27, "written by the benchmarks: a file for each set of figures or plot"),
-    "docs": (19, "a page for each subject, flat so that links between them stay short"),
+    "docs": (20, "a page for each subject, flat so that links between them stay short"),
     "tests/retrieval": (18, "a twin of each floor of retrieval, its app's modules included"),
 }
 

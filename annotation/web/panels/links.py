@@ -11,9 +11,10 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.access.roles import MANAGE_WORKERS
+from annotation.analytics.workers.panel_visits import PanelVisit, visits_by
 from annotation.crowd.inhouse import visits
-from annotation.crowd.inhouse.models import PanelLink, Visit
-from annotation.crowd.inhouse.visits import PANELS, Done
+from annotation.crowd.inhouse.models import PanelLink
+from annotation.crowd.inhouse.visits import PANELS
 from annotation.crowd.prolific.models import Study
 from annotation.models import Campaign
 from annotation.operations.campaign.panels import url_of
@@ -28,37 +29,6 @@ from core.files.rows import read_rows
 
 PAGE_SIZE = 100
 MOST_BYTES = 5_000_000
-APPROVE, REJECT, WAIT = "approve", "reject", "wait"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A visit, and what is to be done with it at the panel."""
-
-    person: str  # empty: forgotten
-    worker: str
-    visit: Visit
-    done: Done
-    cents: int
-
-    @property
-    def decision(self) -> str:
-        if self.visit.finished_at is None or self.done.undecided:
-            return WAIT
-        return APPROVE if self.done.approved else REJECT
-
-    @property
-    def earned(self) -> str:
-        """In dollars: what was approved, by the piece."""
-        return dollars(self.cents * self.done.approved)
-
-    @property
-    def why(self) -> str:
-        if self.visit.finished_at is None:
-            return "not finished"
-        if self.done.undecided:
-            return f"{self.done.undecided} of {self.done.handed_in} tasks not decided yet"
-        return f"{self.done.approved} of {self.done.handed_in} tasks approved"
 
 
 CELLS: Cells = {
@@ -79,7 +49,7 @@ CHECKED: Cells = {
     "line": lambda checked: checked.line,
     "participant": lambda checked: checked.person,
     "code": lambda checked: checked.of.visit.code if checked.of else "",
-    "decision": lambda checked: checked.of.decision if checked.of else REJECT,
+    "decision": lambda checked: checked.of.decision if checked.of else "reject",
     "earned": lambda checked: checked.of.earned if checked.of else dollars(0),
     "why": lambda checked: checked.of.why if checked.of else UNKNOWN,
 }
@@ -91,7 +61,7 @@ class Checked:
 
     line: int
     person: str
-    of: Line | None
+    of: PanelVisit | None
 
 
 @require_safe
@@ -106,7 +76,7 @@ def panel_list(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespon
     """The link's visits as CSV; a POST checks the panel's own list against them."""
     link = get_object_or_404(_links(campaign), key=key)
     if request.method != "POST":
-        return csv_file(f"{campaign.name}-{link.panel}-{key[:8]}", CELLS, _lines(campaign, link))
+        return csv_file(f"{campaign.name}-{link.panel}-{key[:8]}", CELLS, visits_by(link, campaign))
     try:
         wanted = "the panel's list"
         with (
@@ -116,7 +86,7 @@ def panel_list(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespon
             rows = [(row.line, _texts(row.fields)) for row in read_rows(path, required=())]
     except UserError as error:
         return _page(request, campaign, fault=str(error))
-    checked = _checked(rows, list(_lines(campaign, link)))
+    checked = _checked(rows, list(visits_by(link, campaign)))
     return csv_file(f"{campaign.name}-{link.panel}-{key[:8]}-checked", CHECKED, checked)
 
 
@@ -124,9 +94,9 @@ def _texts(fields: Mapping[str, object]) -> list[str]:
     return [str(value).strip() for value in fields.values() if value is not None]
 
 
-def _checked(rows: list[tuple[int, list[str]]], lines: list[Line]) -> Iterator[Checked]:
+def _checked(rows: list[tuple[int, list[str]]], lines: list[PanelVisit]) -> Iterator[Checked]:
     """By whichever column holds an ID or a code that is one person's own."""
-    codes: dict[str, list[Line]] = {}
+    codes: dict[str, list[PanelVisit]] = {}
     for line in lines:
         codes.setdefault(line.visit.code, []).append(line)
     known = {code: of[0] for code, of in codes.items() if len(of) == 1}
@@ -140,20 +110,6 @@ def _links(campaign: Campaign) -> QuerySet[PanelLink]:
     if not campaign.policy.crowd_traits.by_link:
         raise Http404
     return visits.links_to(campaign.hit_type_id)
-
-
-def _lines(campaign: Campaign, link: PanelLink) -> Iterator[Line]:
-    """In the order of arrival."""
-    counted = visits.with_done(link.visits.order_by("pk").select_related("member__participant"))
-    for visit in counted:
-        participant = getattr(visit.member, "participant", None)
-        yield Line(
-            person=participant.external_id if participant else "",
-            worker=visit.member.worker_id,
-            visit=visit,
-            done=visits.done_of(visit),
-            cents=campaign.policy.reward_cents,
-        )
 
 
 def _page(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpResponse:

@@ -93,6 +93,8 @@ OF_A_CAMPAIGN = {
     "/instructions": OF_THE_CAMPAIGN,
     "/instructions/1": OF_THE_CAMPAIGN,
     "/dry-runs": RUNNERS,
+    "/panel-links": RUNNERS,
+    "/panel-links/none/visits": RUNNERS,
     "/roles": OWNERS,
     "/expert-labels": EXPERTS,
     "/expert-labels/next": EXPERTS,

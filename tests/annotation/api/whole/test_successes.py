@@ -29,7 +29,13 @@ from tests.worlds.small_campaign import Stage
 Sent = dict[str, Any]
 
 # Successes that none of these requests has, and the test that has it.
+OF_A_PANEL = "tests/annotation/operations/test_faces.py: of a campaign whose people a panel sends"
 ELSEWHERE: Mapping[tuple[str, str], str] = {
+    **{
+        (f"campaign_{name}", "200"): OF_A_PANEL
+        for name in ("open_panel", "close_panel", "forget_participant")
+    },
+    ("panel_visit_list", "200"): "tests/annotation/web/panels/test_links.py: of such a campaign",
     ("pair_import", "202"): "test_imports.py: its files have names",
     ("pair_search", "200"): "tests/retrieval/api/test_sources.py: with the encoder of the settings",
     ("pair_answer", "200"): "tests/retrieval/api/test_answers.py: with the encoder of the settings",

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -18,6 +19,7 @@ from annotation.operations.operation import NOBODY, perform
 from annotation.operations.registry import OPERATIONS
 from annotation.protocol.policy.crowds import PANEL
 from core.errors import UserError
+from tests.annotation.api.people import Program
 from tests.annotation.web.stage import offer_hits, sheet, signed_in, staff, text
 from tests.support.pages import Response
 
@@ -91,6 +93,13 @@ def test_the_list_says_whom_to_approve_and_for_what_sum(
     }
     assert rows["late"]["why"] == "1 of 2 tasks not decided yet"
     assert rows["away"]["why"] == "not finished"
+    program = Program(User.objects.get(username="ada"))
+    visits_there = program.get(f"campaigns/study/panel-links/{link.key}/visits").json()
+    assert {one["participant"]: one["decision"] for one in visits_there} == {
+        person: row["decision"] for person, row in rows.items()
+    }
+    (there,) = program.get("campaigns/study/panel-links").json()["results"]
+    assert (there["key"], there["tasks"], there["code"]) == (link.key, 2, "")
     crowd.reject(late[1], reason="A control was missed.")
     assert listed(manager, link)["late"]["decision"] == "approve"
 

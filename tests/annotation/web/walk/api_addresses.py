@@ -128,6 +128,10 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (api("manage", 200), api("view", 405), """
         api/v1/campaigns/<slug:name>/dry-runs
+        api/v1/campaigns/<slug:name>/panel-links
+    """),
+    (api("manage", 404), api("view", 405), """
+        api/v1/campaigns/<slug:name>/panel-links/<slug:key>/visits
     """),
     (api("own", 200), api("view", 405), """
         api/v1/campaigns/<slug:name>/roles
