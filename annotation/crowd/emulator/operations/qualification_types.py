@@ -100,7 +100,8 @@ def _refuse_taken_name(call: Call) -> None:
         (name,),
     ).fetchone()
     if row is not None:
-        message = f'You have a QualificationType named "{name}" already; names must be unique.'
+        # Dallinger knows the case by these words of MTurk's.
+        message = f"You have already created a QualificationType with this name: {name}."
         raise RequestError("QualificationTypeAlreadyExists", message)
 
 
