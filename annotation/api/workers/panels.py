@@ -22,7 +22,7 @@ class LinkOf(serializers.Serializer[PanelLink]):
     id = serializers.IntegerField(source="pk")
     key = serializers.CharField()
     panel = serializers.CharField()
-    url = serializers.SerializerMethodField(help_text="What the panel is given as the address.")
+    url = serializers.SerializerMethodField(help_text="The address that the panel is given.")
     parameter = serializers.CharField(help_text="Of the address; it holds the participant's ID.")
     tasks = serializers.IntegerField(help_text="Of one visit.")
     code = serializers.CharField(help_text="Empty: each participant has one of their own.")
