@@ -268,13 +268,14 @@ def finish(visit: Visit, *, now: datetime) -> bool:
     with transaction.atomic():
         if not Visit.objects.filter(pk=visit.pk, finished_at=None).update(finished_at=now):
             return True
+        # First: what is handed in at this moment is then either held, or refused.
+        give_back_all(visit.member)
         if not tasks_of(visit).filter(status=Assignment.Status.HELD).exists():
             transaction.set_rollback(True)
             return False
         if not PANELS[visit.link.panel].session:
             submit_all(visit, now=now)
     visit.finished_at = now
-    give_back_all(visit.member)
     return True
 
 
