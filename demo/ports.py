@@ -73,7 +73,8 @@ def _try_to_listen(address: str) -> None:
     parts = urlsplit(f"//{address}")
     host = parts.hostname or ""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    socket.create_server((host, parts.port or 8000), family=family).close()
+    port = 8000 if parts.port is None else parts.port  # 0: any that is free
+    socket.create_server((host, port), family=family).close()
 
 
 if __name__ == "__main__":
