@@ -139,10 +139,10 @@ def test_a_team_finishes_or_is_told_what_would_help(campaign: Campaign) -> None:
     done: set[str] = set()
 
     @settings(
-        max_examples=examples(60, fast=12),
+        max_examples=examples(60, fast=20),
         deadline=None,
         # Few examples by chance may miss one of the ways that are counted below.
-        derandomize=examples(60, fast=12) == 12,
+        derandomize=examples(60, fast=20) == 20,
         suppress_health_check=list(HealthCheck),
         print_blob=True,
     )
