@@ -1,7 +1,5 @@
 """Links by which panels send people to a campaign, and what to do there with those who came."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -11,7 +9,8 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.access.roles import MANAGE_WORKERS
-from annotation.analytics.workers.panel_visits import PanelVisit, visits_by
+from annotation.analytics.workers.panel_list import check_list
+from annotation.analytics.workers.panel_visits import visits_by
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink
 from annotation.crowd.inhouse.visits import PANELS
@@ -19,16 +18,15 @@ from annotation.crowd.prolific.models import Study
 from annotation.models import Campaign
 from annotation.operations.campaign.panels import url_of
 from annotation.pipeline.gold.rejected_rows import known_as
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file, iso
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
 from core.errors import UserError
-from core.files.rows import read_rows
 
 PAGE_SIZE = 100
 MOST_BYTES = 5_000_000
+OURS = ("decision", "earned", "why")
 
 
 CELLS: Cells = {
@@ -44,24 +42,6 @@ CELLS: Cells = {
     "decision": lambda line: line.decision,
     "why": lambda line: line.why,
 }
-UNKNOWN = "nobody with this ID or code has been here"
-CHECKED: Cells = {
-    "line": lambda checked: checked.line,
-    "participant": lambda checked: checked.person,
-    "code": lambda checked: checked.of.visit.code if checked.of else "",
-    "decision": lambda checked: checked.of.decision if checked.of else "reject",
-    "earned": lambda checked: checked.of.earned if checked.of else dollars(0),
-    "why": lambda checked: checked.of.why if checked.of else UNKNOWN,
-}
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A row of the panel's list."""
-
-    line: int
-    person: str
-    of: PanelVisit | None
 
 
 @require_safe
@@ -83,27 +63,24 @@ def panel_list(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespon
             sent_file(request, most_bytes=MOST_BYTES, wanted=wanted) as (path, name),
             known_as(path, name),
         ):
-            rows = [(row.line, _texts(row.fields)) for row in read_rows(path, required=())]
+            checked = check_list(path, list(visits_by(link, campaign)))
     except UserError as error:
         return _page(request, campaign, fault=str(error))
-    checked = _checked(rows, list(visits_by(link, campaign)))
-    return csv_file(f"{campaign.name}-{link.panel}-{key[:8]}-checked", CHECKED, checked)
+    cells: Cells = {
+        **{
+            _unlike(name, number, checked.head): lambda row, at=number: row.cells[at]
+            for number, name in enumerate(checked.head)
+        },
+        "decision": lambda row: row.decision,
+        "earned": lambda row: row.visit.earned if row.visit and not row.doubt else "",
+        "why": lambda row: row.why,
+    }
+    return csv_file(f"{campaign.name}-{link.panel}-{key[:8]}-checked", cells, checked.rows)
 
 
-def _texts(fields: Mapping[str, object]) -> list[str]:
-    return [str(value).strip() for value in fields.values() if value is not None]
-
-
-def _checked(rows: list[tuple[int, list[str]]], lines: list[PanelVisit]) -> Iterator[Checked]:
-    """By whichever column holds an ID or a code that is one person's own."""
-    codes: dict[str, list[PanelVisit]] = {}
-    for line in lines:
-        codes.setdefault(line.visit.code, []).append(line)
-    known = {code: of[0] for code, of in codes.items() if len(of) == 1}
-    known |= {line.person: line for line in lines if line.person}
-    for number, texts in rows:
-        who = next((known[text] for text in texts if text in known), None)
-        yield Checked(number, who.person if who else (texts[0] if texts else ""), who)
+def _unlike(name: str, number: int, head: list[str]) -> str:
+    """A column's name that no other one has."""
+    return name if head.count(name) == 1 and name not in OURS else f"{name} {number + 1}"
 
 
 def _links(campaign: Campaign) -> QuerySet[PanelLink]:

@@ -119,14 +119,75 @@ def test_the_panel_s_own_list_comes_back_with_the_decision_on_each_row(
     for assignment in (*work(link, "P1", 2), *work(link, "P2", 1)):
         crowd.approve(assignment)
     code = Visit.objects.get(member__participant__external_id="P2").code
-    lines = ["Submission,Who,Entered code", "s1,P1,whatever", f"s2,,{code}", "s3,P9,GUESSED"]
+    lines = ["Submission,Who,Entered code", "s1,P1,whatever", f"s2,,{code.lower()}", "s3,P9,GUESS"]
     rows = rows_of(check(manager, link, lines))
-    assert [(row["line"], row["participant"], row["decision"]) for row in rows] == [
-        ("2", "P1", "approve"),
-        ("3", "P2", "approve"),
-        ("4", "s3", "reject"),
+    assert [(row["Submission"], row["Who"], row["decision"]) for row in rows] == [
+        ("s1", "P1", "approve"),
+        ("s2", "", "approve"),
+        ("s3", "P9", "reject"),
     ]
     assert rows[2]["why"] == "nobody with this ID or code has been here"
+
+
+@pytest.mark.parametrize(
+    ("lines", "decisions"),
+    [
+        (["participantId;code", "P1;{code}"], ["approve"]),
+        (["participantId\tcode", "P1\t{code}"], ["approve"]),
+        (["P1"], ["approve"]),
+        (["P1", "P9"], ["approve", "reject"]),
+        (["id,code,note", "P1,{code},nice, thank you"], ["approve"]),
+        (["id,code,note", "P1"], ["approve"]),
+        (["\ufeffid,code", "P1,{code}"], ["approve"]),
+        (["id,code", "", "P1,{code}", ","], ["approve"]),
+        (["decision,why,id", "x,y,P1"], ["approve"]),
+        # Whose it is, is not clear: a person looks at it.
+        (["id,code", "fraud1,{code}", "fraud2,{code}"], ["wait", "wait"]),
+        (["id,code", "P1,{code}", "fraud,{code}"], ["wait", "wait"]),
+        (["id,code", "P2,{code}"], ["wait"]),
+        (["id", "P1", "P1"], ["wait", "wait"]),
+    ],
+)
+def test_a_list_is_read_as_panels_write_it_and_nothing_is_guessed(
+    campaign: Campaign, manager: Client, lines: list[str], decisions: list[str]
+) -> None:
+    link, crowd = open_panel(campaign), InhouseCrowd(PANEL_SITE)
+    for person in ("P1", "P2"):
+        for assignment in work(link, person, 1):
+            crowd.approve(assignment)
+    code = Visit.objects.get(member__participant__external_id="P1").code
+    rows = rows_of(check(manager, link, [line.replace("{code}", code) for line in lines]))
+    assert [row["decision"] for row in rows] == decisions
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("id\nM\u00fcller P1".encode("latin-1"), "list.csv is not in UTF-8"),
+        (b"id,code\nP8,ABC\n", "Is it the list of another study?"),
+        (b"\0\0\0", "list"),
+        (b"", "list.csv"),
+    ],
+)
+def test_a_list_of_others_or_in_another_encoding_is_refused(
+    campaign: Campaign, manager: Client, body: bytes, fault: str
+) -> None:
+    link = open_panel(campaign)
+    work(link, "P1", 1)
+    place = f"/admin/campaigns/study/panels/{link.key}.csv"
+    refused = manager.post(place, {"file": SimpleUploadedFile("list.csv", body)})
+    assert refused.status_code == 422
+    assert fault in text(refused)
+
+
+def test_our_own_list_can_be_checked_again(campaign: Campaign, manager: Client) -> None:
+    link = open_panel(campaign)
+    for assignment in work(link, "=1+1", 1):
+        InhouseCrowd(PANEL_SITE).approve(assignment)
+    place = f"/admin/campaigns/study/panels/{link.key}.csv"
+    body = b"".join(manager.get(place).streaming_content)  # type: ignore[attr-defined]
+    (row,) = rows_of(manager.post(place, {"file": SimpleUploadedFile("ours.csv", body)}))
+    assert row["decision"] == "approve"
 
 
 def test_a_code_that_everybody_has_tells_nobody_apart(campaign: Campaign, manager: Client) -> None:
