@@ -58,9 +58,8 @@ VARIABLES = {
         "The answer selector: a registered model or a folder.", default="the retriever alone"
     ),
     "QUORUM_ALLOWED_HOSTS": Variable(
-        "Host names of the site, separated by commas.",
-        value="127.0.0.1,localhost,[::1]",
-        default="loopback",
+        "Further host names of the site, separated by commas.",
+        default="that of `QUORUM_PUBLIC_URL`, and loopback",
     ),
     "QUORUM_BIND": Variable(
         "Address and port that the web server listens on, or a socket (`unix:PATH`, "

@@ -200,10 +200,12 @@ with _writing_data():
 DEBUG = flag("QUORUM_DEBUG")
 BIND = text("QUORUM_BIND")
 PUBLIC_URL = (text("QUORUM_PUBLIC_URL") or _served_at(BIND)).rstrip("/")
-ALLOWED_HOSTS = text("QUORUM_ALLOWED_HOSTS").split(",")
+ALLOWED_HOSTS = [one for one in text("QUORUM_ALLOWED_HOSTS").split(",") if one]
 _public = _address("QUORUM_PUBLIC_URL", PUBLIC_URL, "https://quorum.example.org")
 if _public.hostname:
     ALLOWED_HOSTS.append(_public.hostname)
+# This machine asks for the site's health by whichever name.
+ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 
 # Whom workers write to, as the pages tell it: a mail address, or a sentence.
 CONTACT = text("QUORUM_CONTACT").strip()

@@ -39,7 +39,7 @@ from retrieval.corpus.corpora import corpus_named
 from retrieval.models.corpus import ALL, name_of
 
 IMPORT = "import"
-CHOICE = ", or ".join(each.title for each in CROWDS.values())
+CHOICE = ", ".join(each.title for each in CROWDS.values())
 ChosenCrowd = Annotated[
     CrowdKind | None,
     choice("--crowd", CROWDS, f"Who judges: {CHOICE} (default: {PAPER_CROWD.title})."),

@@ -80,8 +80,8 @@ class _People:
 
     def in_row(self, cells: Cells) -> list[PanelVisit]:
         """Each once, whether named by an ID or by a code of their own."""
-        found = {one.visit.pk: one for cell in cells for one in self._in_cell(cell)}
-        return list(found.values())
+        each = {one.visit.pk: one for cell in cells for one in self._in_cell(cell)}
+        return list(each.values())
 
     def _in_cell(self, cell: str) -> list[PanelVisit]:
         # As a spreadsheet's own lists have it, a cell that begins like a formula has a quote.
@@ -93,12 +93,12 @@ class _People:
 
 
 def _checked(people: _People, rows: Sequence[Cells], width: int) -> Iterator[CheckedRow]:
-    found = [people.in_row(cells) for cells in rows]
+    named = [people.in_row(cells) for cells in rows]
     times: dict[int, int] = {}
-    for of_row in found:
+    for of_row in named:
         for one in of_row:
             times[one.visit.pk] = times.get(one.visit.pk, 0) + 1
-    for cells, of_row in zip(rows, found, strict=True):
+    for cells, of_row in zip(rows, named, strict=True):
         padded = [*cells, *[""] * (width - len(cells))]
         if len(of_row) > 1:
             yield CheckedRow(padded, None, TWO_PEOPLE)

@@ -37,7 +37,7 @@ LONGEST_ID = 128
 LONGEST_URL = 500
 OTHER = "other"
 # What stands in a link until the panel has put a person's id in its place.
-_UNFILLED = re.compile(r"[{}%<>\[\]$]")
+_UNFILLED = re.compile("[{}%<>\\[\\]$\ufffd]")
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _CODE = re.compile(r"[A-Za-z0-9_-]{4,64}")
 
@@ -59,7 +59,7 @@ PANELS: Mapping[str, Panel] = {
     "connect": Panel("CloudResearch Connect", "participantId"),
     "sona": Panel("SONA", "sona_id", "%SURVEY_CODE%"),
     "clickworker": Panel("Clickworker", "user_id"),
-    OTHER: Panel("another panel", "id"),
+    OTHER: Panel("the panel", "id"),
     PROLIFIC.kind: Panel("Prolific", "PROLIFIC_PID", session="SESSION_ID"),
 }
 
@@ -88,6 +88,8 @@ def open_link(
     now: datetime,
 ) -> PanelLink:
     """To the HITs of this type. UserError where the panel could not use it."""
+    if not 1 <= tasks <= MOST_TASKS:
+        raise UserError(f"A visit has 1 to {MOST_TASKS} tasks, not {tasks:,}.")
     parameter = parameter or PANELS[panel].parameter
     if not _PARAMETER.fullmatch(parameter):
         raise UserError(
@@ -115,6 +117,9 @@ def _check_return(url: str) -> None:
         is_web = parts.scheme == "https" and bool(parts.hostname)
     except ValueError:
         is_web = False
+    rest = url.replace("{person}", "").replace("{code}", "")
+    if re.search("[{}]", rest):
+        raise UserError("A return link has {person} and {code} in braces, and nothing else.")
     if not is_web or len(url) > LONGEST_URL or not url.isprintable() or " " in url:
         raise UserError(
             f"A return link begins with https:// and has at most {LONGEST_URL} characters."

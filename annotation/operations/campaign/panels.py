@@ -20,6 +20,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import PROLIFIC
 from core.errors import UserError
 
+MOST_MINUTES = 600
 OPEN = (
     Argument("panel", "choice", "Panel", choices=tuple(PANELS)),
     Argument(
@@ -28,13 +29,13 @@ OPEN = (
         "Minutes of a visit",
         "as Prolific shows them to participants; of Prolific alone",
         optional=True,
-        maximum=600,
+        maximum=MOST_MINUTES,
     ),
     Argument(
         "tasks",
         "count",
         "Tasks of a visit",
-        "then the participant gets the completion code",
+        "after so many, the participant gets the completion code",
         default=5,
         maximum=visits.MOST_TASKS,
     ),
@@ -42,7 +43,7 @@ OPEN = (
         "parameter",
         "name",
         "Parameter of the link",
-        "that holds the participant's ID; the panel's own if left out",
+        "it holds the participant's ID; if left out, the panel's own",
         optional=True,
     ),
     Argument(
@@ -91,6 +92,8 @@ def _open(campaign: Campaign, options: Options) -> Result:
     if traits is PROLIFIC:
         link = _open_study(campaign, options, open_link)
     else:
+        if options["minutes"]:
+            raise UserError("Minutes are for a study at Prolific: leave them out.")
         link = open_link(
             parameter=options["parameter"] or "",
             code=options["code"] or "",
@@ -104,8 +107,12 @@ def _open_study(
 ) -> PanelLink:
     """The next pass makes the study at Prolific, and publishes it."""
     policy, tasks, minutes = campaign.policy, options["tasks"], options["minutes"]
-    if not minutes:
-        raise UserError("Say how many minutes a visit takes: Prolific shows them.")
+    if any(options[name] for name in ("parameter", "code", "return_url")):
+        raise UserError("Prolific's link has all it needs: leave out the others' options.")
+    if not minutes or not 1 <= minutes <= MOST_MINUTES:
+        raise UserError(
+            f"Say how many minutes a visit takes, 1 to {MOST_MINUTES}: Prolific shows them."
+        )
     if tasks > 1 and policy.on_failed_control == "reject":
         raise UserError(
             "Prolific pays or rejects a visit as a whole. Choose one task a visit, or a campaign "
@@ -158,9 +165,9 @@ OPERATIONS = (
     ),
     Operation(
         "close-panel",
-        "close a panel's link: nobody new comes by it, who is at work may finish",
+        "close a panel's link: nobody new can enter, people at work may finish",
         MANAGE_WORKERS,
-        tried(_close, "Nobody new can come by the link. Who is at work may finish."),
+        tried(_close, "Nobody new can enter by the link. People at work may finish."),
         _close,
         (LINK,),
         subject="link",

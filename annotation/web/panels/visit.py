@@ -129,6 +129,8 @@ def visit_page(request: MemberRequest) -> HttpResponse:
         "way_back": visits.way_back(visit) if visit.finished_at else "",
         "reasons": [why_excluded(one) for one in exclusions_of(request.member)],
         "notices": notices_of(request.member),
-        "contact": whom_to_write_to(CROWDS[cast(CrowdKind, request.member.crowd)]),
+        "contact": whom_to_write_to(
+            CROWDS[cast(CrowdKind, request.member.crowd)], "If you have a question"
+        ),
     }
     return render(request, "annotation/panels/visit.html", content)
