@@ -5,15 +5,19 @@ from typing import Any
 
 import httpx
 import pytest
-from lxml import html
-from lxml.html import HtmlElement
 
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.turk.workers import worker_id_of
-from tests.annotation.crowd.emulator.forms import answer_key, asked, choice, question_form
-from tests.annotation.crowd.emulator.forms import free_text as text
+from tests.annotation.crowd.emulator.forms import (
+    answer_key,
+    asked,
+    choice,
+    free_text,
+    question_form,
+)
+from tests.annotation.crowd.emulator.turk import parsed
 from tests.annotation.crowd.turk.conftest import Join, Person
 from tests.annotation.support.turk import post_hit
 from tests.worlds.hostile import MARK, MARKUP
@@ -41,15 +45,15 @@ def ask(person: Person, type_id: str) -> httpx.Response:
 
 
 def said(answer: httpx.Response) -> str:
-    return str(html.document_fromstring(answer.text).xpath("normalize-space(//main)"))
+    return str(parsed(answer.text).xpath("normalize-space(//main)"))
 
 
 def names(person: Person, query: str = "") -> list[str]:
     return person.page(f"/qualifications{query}").xpath("//article//h3/text()")
 
 
-def card(person: Person, type_id: str) -> HtmlElement:
-    page = html.document_fromstring(person.http.get(page_of(person, type_id)).text)
+def card(person: Person, type_id: str) -> Any:
+    page = parsed(person.http.get(page_of(person, type_id)).text)
     [article] = page.xpath("//article")
     return article
 
@@ -147,9 +151,9 @@ def test_a_rejected_request_says_why(join: Join, labs: Any) -> None:
     labs.reject_qualification_request(
         QualificationRequestId=request["QualificationRequestId"], Reason="<b>Not</b> yet."
     )
-    text_of_card = card(ada, type_id).text_content()
-    assert "The requester did not grant it: <b>Not</b> yet." in text_of_card
-    assert "This qualification can be asked for only once." in text_of_card
+    text = card(ada, type_id).text_content()
+    assert "The requester did not grant it: <b>Not</b> yet." in text
+    assert "This qualification can be asked for only once." in text
     assert not card(ada, type_id).xpath(".//button")
 
 
@@ -159,10 +163,8 @@ def test_a_delay_says_when_to_ask_again(join: Join, lab: RequesterAccount, labs:
     assert "You can ask for it again after 7 days." in card(ada, type_id).text_content()
     ask(ada, type_id)
     with store_of(lab, Environment.SANDBOX).reading() as session:
-        [asked_at] = session.db.execute(
-            "SELECT requested_at FROM qualification_requests"
-        ).fetchone()
-    day = time.strftime("%Y-%m-%d", time.gmtime(asked_at + 7 * 86400))
+        [row] = session.db.execute("SELECT requested_at FROM qualification_requests")
+    day = time.strftime("%Y-%m-%d", time.gmtime(row["requested_at"] + 7 * 86400))
     assert f"You can ask for it again from {day}" in card(ada, type_id).text_content()
     assert not card(ada, type_id).xpath(".//button")
     refused = ask(ada, type_id)
@@ -180,10 +182,10 @@ def test_a_test_is_graded_by_its_key(join: Join, labs: Any, move: str, value: in
     taken = ask(ada, type_id)
     assert "/lab/tests/" in str(taken.url)
     assert "img-src http: https:" in taken.headers["Content-Security-Policy"]
-    [name] = set(html.document_fromstring(taken.text).xpath("//input[@type='radio']/@name"))
+    [name] = set(parsed(taken.text).xpath("//input[@type='radio']/@name"))
     wrong = ada.http.post(str(taken.url), data=ada.fields(str(taken.url)))
     assert wrong.status_code == 400
-    [fault] = html.document_fromstring(wrong.text).xpath("//*[@class='fault']/text()")
+    [fault] = parsed(wrong.text).xpath("//*[@class='fault']/text()")
     assert fault == "This question needs an answer."
     [again] = card(ada, type_id).xpath(".//a[text()='Continue']/@href")
     assert str(taken.url).endswith(again)
@@ -196,14 +198,14 @@ def test_a_test_is_graded_by_its_key(join: Join, labs: Any, move: str, value: in
 
 def test_a_test_without_a_key_waits_for_the_requester(join: Join, labs: Any) -> None:
     ada = join("ada")
-    essay = question_form(asked("why", text('<Length minLength="3"/>')))
+    essay = question_form(asked("why", free_text('<Length minLength="3"/>')))
     taken = ask(ada, offer(labs, Test=essay, TestDurationInSeconds=600))
-    page = html.document_fromstring(taken.text)
+    page = parsed(taken.text)
     [name] = page.xpath("//form[contains(@class, 'turk-form')]//input[not(@type)]/@name")
     fields = ada.fields(str(taken.url))
     short = ada.http.post(str(taken.url), data=fields | {name: "so"})
     assert (short.status_code, "Write at least 3 characters." in short.text) == (400, True)
-    assert html.document_fromstring(short.text).xpath("//input[not(@type)]/@value") == ["so"]
+    assert parsed(short.text).xpath("//input[not(@type)]/@value") == ["so"]
     done = ada.http.post(str(taken.url), data=fields | {name: "because\x00"})
     assert "The requester will decide on your request." in done.text
     [request] = labs.list_qualification_requests()["QualificationRequests"]
@@ -218,9 +220,9 @@ def test_a_test_that_runs_out_counts_as_taken(join: Join, lab: RequesterAccount,
     wait(lab, 601)
     late = ada.http.post(str(taken.url), data=fields | {"answer-0": "d"})
     assert (late.status_code, "has run out" in late.text) == (409, True)
-    text_of_card = card(ada, type_id).text_content()
-    assert "You did not submit its test in time." in text_of_card
-    assert "This qualification can be asked for only once." in text_of_card
+    text = card(ada, type_id).text_content()
+    assert "You did not submit its test in time." in text
+    assert "This qualification can be asked for only once." in text
 
 
 def test_a_test_is_for_who_asked_for_it(join: Join, labs: Any) -> None:
