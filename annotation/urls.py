@@ -26,6 +26,11 @@ from annotation.web.notifications.preferences import (
     unsubscribe_page,
 )
 from annotation.web.panels.visit import panel_page, visit_page
+from annotation.web.turk.qualifications import (
+    turk_qualification,
+    turk_qualifications,
+    turk_test,
+)
 from annotation.web.turk.work import (
     external_hit_script,
     external_submit,
@@ -125,5 +130,20 @@ urlpatterns = [
         "work/turk/<environment:environment>/<slug:requester>/assignments/<turk_id:assignment_id>",
         turk_assignment,
         name="turk-assignment",
+    ),
+    path(
+        "work/turk/<environment:environment>/qualifications",
+        turk_qualifications,
+        name="turk-qualifications",
+    ),
+    path(
+        "work/turk/<environment:environment>/<slug:requester>/qualifications/<turk_id:type_id>",
+        turk_qualification,
+        name="turk-qualification",
+    ),
+    path(
+        "work/turk/<environment:environment>/<slug:requester>/tests/<turk_id:request_id>",
+        turk_test,
+        name="turk-test",
     ),
 ]

@@ -10,7 +10,11 @@ from annotation.crowd.emulator.http.worker_pages import FRAMES, NO_ASSIGNMENT
 from annotation.crowd.emulator.question.answers import Fields
 from annotation.crowd.emulator.question.form import Form
 from annotation.crowd.emulator.question.render import fields as form_fields
-from annotation.crowd.emulator.state import assignments, qualifications
+from annotation.crowd.emulator.state import (
+    assignments,
+    qualification_requests,
+    qualifications,
+)
 from annotation.crowd.emulator.state.questions import HTMLQuestion, frame_url, parse_question
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.inhouse.models import Member
@@ -21,6 +25,14 @@ from annotation.crowd.wire.session import Row, Session
 Wrong = tuple[Fields, Mapping[str, str]]  # what was entered in a form, and the faults of it
 PREFIX = "A"  # of worker ids at a Turk
 ENDED = "Your membership has ended: what you had in hand goes to others."
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A qualification that a HIT wants and the worker does not have as it is wanted."""
+
+    name: str
+    type_id: str  # empty: nobody can ask for it
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,7 @@ class Group:
     hits: int
     newest: float
     minutes: int
-    unmet: list[str]  # qualifications that the worker lacks
+    unmet: list[Lack]
     may_preview: bool
 
 
@@ -76,20 +88,22 @@ class TurkWorker:
     def __init__(self, member: Member, environment: Environment) -> None:
         self.worker_id = worker_id_of(member)
         self.environment = environment
-        self._stores = {account.name: store for account, store in open_stores(environment)}
+        self.stores = {account.name: store for account, store in open_stores(environment)}
         status = _status(environment, self.worker_id)
-        for store in self._stores.values():
+        for store in self.stores.values():
             _enter(store, self.worker_id, status)
 
     def groups(self) -> list[Group]:
         """What may be discovered, with what the worker is not qualified for."""
         return [
-            group for name, store in self._stores.items() for group in self._groups_of(name, store)
+            group for name, store in self.stores.items() for group in self._groups_of(name, store)
         ]
 
     def _groups_of(self, name: str, store: Store) -> Iterator[Group]:
         with store.reading() as session:
             held = qualifications.held_values(session, self._row(session))
+            known = qualification_requests.known(session, self.worker_id)
+            offered = {row["qualification_type_id"] for row in known if row["status"] == "Active"}
             for row in assignments.open_groups(session, self.worker_id):
                 unmet = [
                     requirement
@@ -98,28 +112,28 @@ class TurkWorker:
                 ]
                 guards = {requirement["ActionsGuarded"] for requirement in unmet}
                 if qualifications.GUARDS[2] not in guards:
-                    names = [_type_name(session, each["QualificationTypeId"]) for each in unmet]
-                    yield _group(name, row, names, may_preview=guards <= {qualifications.GUARDS[0]})
+                    lacks = [_lack(session, each, offered) for each in unmet]
+                    yield _group(name, row, lacks, may_preview=guards <= {qualifications.GUARDS[0]})
 
     def in_hand(self) -> list[Held]:
         held = []
-        for name, store in self._stores.items():
+        for name, store in self.stores.items():
             with store.reading() as session:
                 for row in assignments.at_work(session, self.worker_id):
                     shown = row["assignment_id"], row["title"], row["reward_cents"]
-                    held.append(Held(name, *shown, _moment(row["deadline"])))
+                    held.append(Held(name, *shown, moment(row["deadline"])))
         return sorted(held, key=lambda one: one.deadline)
 
     def preview(self, requester: str, hit_id: str, *, site: str) -> Question:
         """`site`: what is below the addresses that the question's own page uses."""
-        with self._store(requester).reading() as session:
+        with self.store(requester).reading() as session:
             hit = assignments.previewed_hit(session, self.worker_id, hit_id)
         parameters = {"assignmentId": NO_ASSIGNMENT, "hitId": hit_id, "turkSubmitTo": site}
         return _question(hit, parameters)
 
     def accept(self, requester: str, hit_id: str) -> str:
         """The assignment's id; of another HIT of the type where others were faster."""
-        with self._store(requester).writing() as session:
+        with self.store(requester).writing() as session:
             if not assignments.hit(session, hit_id)["open_assignments"]:
                 hit_id = self._like(session, hit_id) or hit_id
             return assignments.accept(session, self.worker_id, hit_id)
@@ -127,7 +141,7 @@ class TurkWorker:
     def question(
         self, requester: str, assignment_id: str, *, site: str, wrong: Wrong | None = None
     ) -> Question:
-        with self._store(requester).reading() as session:
+        with self.store(requester).reading() as session:
             mine = assignments.accepted_assignment(session, self.worker_id, assignment_id)
             hit = assignments.hit(session, mine["hit_id"])
         parameters = {
@@ -136,21 +150,21 @@ class TurkWorker:
             "workerId": self.worker_id,
             "turkSubmitTo": site,
         }
-        return _question(hit, parameters, assignment_id, _moment(mine["deadline"]), wrong)
+        return _question(hit, parameters, assignment_id, moment(mine["deadline"]), wrong)
 
     def submit(self, requester: str, assignment_id: str, fields: Fields) -> str:
         """The HIT's id. Raises WrongAnswers where a form is not filled in as it asks."""
-        with self._store(requester).writing() as session:
+        with self.store(requester).writing() as session:
             mine = assignments.accepted_assignment(session, self.worker_id, assignment_id)
             assignments.submit(session, assignment_id, fields, approved_after=None)
         return str(mine["hit_id"])
 
     def give_back(self, requester: str, assignment_id: str) -> None:
-        with self._store(requester).writing() as session:
+        with self.store(requester).writing() as session:
             assignments.give_back(session, self.worker_id, assignment_id)
 
     def next_hit(self, requester: str, hit_id: str) -> str | None:
-        with self._store(requester).reading() as session:
+        with self.store(requester).reading() as session:
             return self._like(session, hit_id)
 
     def _like(self, session: Session, hit_id: str) -> str | None:
@@ -160,10 +174,10 @@ class TurkWorker:
         same = (row["hit_id"] for row in groups if row["hit_type_id"] == hit_type_id)
         return next(same, None)
 
-    def _store(self, requester: str) -> Store:
-        if requester not in self._stores:
+    def store(self, requester: str) -> Store:
+        if requester not in self.stores:
             raise Refused(404, "There is no such requester.")
-        return self._stores[requester]
+        return self.stores[requester]
 
     def _row(self, session: Session) -> Row:
         return assignments.worker(session, self.worker_id)
@@ -215,7 +229,7 @@ def _enter(store: Store, worker_id: str, status: tuple[bool, int, int]) -> None:
             assignments.register(session, worker_id, status)
 
 
-def _group(name: str, row: Row, unmet: list[str], *, may_preview: bool) -> Group:
+def _group(name: str, row: Row, unmet: list[Lack], *, may_preview: bool) -> Group:
     return Group(
         requester=name,
         hit_id=row["hit_id"],
@@ -231,11 +245,13 @@ def _group(name: str, row: Row, unmet: list[str], *, may_preview: bool) -> Group
     )
 
 
-def _type_name(session: Session, type_id: str) -> str:
-    row = session.db.execute(
+def _lack(session: Session, requirement: qualifications.Requirement, offered: set[str]) -> Lack:
+    type_id = requirement["QualificationTypeId"]
+    [name] = session.db.execute(
         "SELECT name FROM qualification_types WHERE qualification_type_id = ?", (type_id,)
     ).fetchone()
-    return str(row["name"])
+    may_help = type_id in offered and requirement["Comparator"] != "DoesNotExist"
+    return Lack(name, type_id if may_help else "")
 
 
 def _question(
@@ -263,5 +279,5 @@ def html_question(store: Store, hit_id: str) -> str:
     return question.html
 
 
-def _moment(seconds: float) -> datetime:
+def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)

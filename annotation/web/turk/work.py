@@ -1,7 +1,6 @@
 """The worker's side of the site's Turk: find HITs, try, accept, do and return them."""
 
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib import messages
@@ -15,69 +14,41 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.question import html_page
-from annotation.crowd.emulator.question.answers import Fields
 from annotation.crowd.emulator.state.assignments import WrongAnswers
 from annotation.crowd.turk.earnings import earnings_of
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
-from annotation.crowd.turk.workers import Group, Question, TurkWorker, html_question, submit
-from annotation.protocol.policy.crowds import INHOUSE
-from annotation.web.base.guards import MemberRequest, View, member_page, refuse
+from annotation.crowd.turk.workers import Group, Question, html_question, submit
 from annotation.web.base.middleware import CONTENT_SECURITY_POLICY
+from annotation.web.turk.base import (
+    PAGE_SIZE,
+    QUESTION_POLICY,
+    TurkRequest,
+    has_words,
+    posted_fields,
+    render_page,
+    worker_page,
+)
 
-PAGE_SIZE = 50
 SORTS: dict[str, Callable[[Group], float]] = {
     "newest": lambda group: -group.newest,
     "reward": lambda group: -group.cents,
 }
-TITLE = "This HIT cannot be done"
-FOR_THE_TEAM = "These HITs are for members of the team, and a panel has sent you here."
 NO_MORE = "You have done all HITs of this kind that you can. Thank you!"
 # A page in the question's frame, which may itself hold frames; it says nothing about anybody.
 SUBMITTED_POLICY = CONTENT_SECURITY_POLICY.replace(
     "frame-ancestors 'none'", "frame-ancestors http: https:"
 )
 
-
-# The question, its pictures and sounds may come from anywhere.
-QUESTION_POLICY = "; ".join(
-    [
-        CONTENT_SECURITY_POLICY.replace("img-src 'self'", "img-src http: https:"),
-        "media-src http: https:",
-        "frame-src http: https:",
-    ]
-)
 LEAVING = {"ExternalQuestion", "QuestionForm"}  # whose frames may be left by a link
-
-
-class TurkRequest(MemberRequest):
-    worker: TurkWorker
-
-
-def worker_page(view: View) -> View:
-    """For active members of the team; the view finds the reader in request.worker."""
-
-    @member_page
-    @wraps(view)
-    def guarded(request: TurkRequest, environment: Environment, **kwargs: str) -> HttpResponse:
-        if request.member.crowd != INHOUSE.kind:
-            return refuse(request, 403, "For the team", FOR_THE_TEAM)
-        try:
-            request.worker = TurkWorker(request.member, environment)
-            return view(request, **kwargs)
-        except Refused as refused:
-            return refuse(request, refused.status, TITLE, str(refused))
-
-    return guarded
 
 
 @require_safe
 @worker_page
 def turk_hits(request: TurkRequest) -> HttpResponse:
     worker = request.worker
-    wanted = request.GET.get("q", "").casefold().split()
     sort = request.GET.get("sort", "")
-    groups = [group for group in worker.groups() if _has_words(group, wanted)]
+    groups = [group for group in worker.groups() if has_words(request, _text(group))]
     groups.sort(key=SORTS.get(sort, SORTS["newest"]))
     pages = Paginator(groups, PAGE_SIZE)
     content = {
@@ -86,7 +57,7 @@ def turk_hits(request: TurkRequest) -> HttpResponse:
         "search": request.GET.get("q", ""),
         "sort": sort if sort in SORTS else "newest",
     }
-    return _page(request, "hits", content)
+    return render_page(request, "hits", content)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -111,7 +82,7 @@ def turk_assignment(request: TurkRequest, requester: str, assignment_id: str) ->
         return redirect("turk-hits", worker.environment)
     wrong = None
     if request.method == "POST":
-        fields = _fields(request)
+        fields = posted_fields(request)
         try:
             hit_id = worker.submit(requester, assignment_id, fields)
         except WrongAnswers as error:
@@ -137,7 +108,7 @@ def turk_next(request: TurkRequest, requester: str, hit_id: str) -> HttpResponse
 def turk_earnings(request: TurkRequest) -> HttpResponse:
     earned = earnings_of(request.worker.worker_id, request.worker.environment)
     totals = {name: earned.total(name) for name in ("reward_cents", "bonus_cents", "pending_cents")}
-    return _page(request, "earnings", {"earnings": earned, **totals})
+    return render_page(request, "earnings", {"earnings": earned, **totals})
 
 
 @csrf_exempt
@@ -152,7 +123,7 @@ def external_submit(request: HttpRequest, environment: Environment, requester: s
         if account is None:
             raise Refused(404, "There is no such requester.")
         assignment_id = request.POST.get("assignmentId", "")
-        assignment = submit(store_of(account, environment), assignment_id, _fields(request))
+        assignment = submit(store_of(account, environment), assignment_id, posted_fields(request))
         content |= {"hit_id": assignment["hit_id"], "may_leave": assignment["kind"] in LEAVING}
     except Refused as refused:
         status = refused.status
@@ -192,38 +163,14 @@ def _site(environment: Environment, requester: str) -> str:
     return f"{settings.PUBLIC_URL}/turk/{environment}/{requester}"
 
 
-def _fields(request: HttpRequest) -> Fields:
-    return [
-        (name, value)
-        for name, values in request.POST.lists()
-        for value in values
-        if name not in ("", "assignmentId", "csrfmiddlewaretoken")
-    ]
-
-
-def _has_words(group: Group, wanted: list[str]) -> bool:
-    text = f"{group.title} {group.description} {group.keywords} {group.requester}".casefold()
-    return all(word in text for word in wanted)
+def _text(group: Group) -> str:
+    return f"{group.title} {group.description} {group.keywords} {group.requester}"
 
 
 def _question(
     request: TurkRequest, requester: str, question: Question, *, status: int = 200
 ) -> HttpResponse:
     content = {"question": question, "requester": requester}
-    response = _page(request, "question", content, status=status)
+    response = render_page(request, "question", content, status=status)
     response["Content-Security-Policy"] = QUESTION_POLICY
     return response
-
-
-def _page(
-    request: TurkRequest, name: str, content: Mapping[str, object], *, status: int = 200
-) -> HttpResponse:
-    environment = request.worker.environment
-    others = [one for one in Environment if one != environment]
-    whole = {
-        "environment": environment,
-        "is_sandbox": environment == Environment.SANDBOX,
-        "elsewhere": reverse("turk-hits", args=others),
-        **content,
-    }
-    return render(request, f"annotation/turk/{name}.html", whole, status=status)

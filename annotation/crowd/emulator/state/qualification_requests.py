@@ -14,28 +14,41 @@ from annotation.crowd.wire.session import Row, Session
 PARAMETER = "Test"
 
 
+# Each type of the requester with what the worker has of it: `value` (granted, or NULL), and
+# `request_status`, `reason`, `requested_at`, `deadline`, `qualification_request_id` of the last
+# request.
+TYPES = (
+    "SELECT t.*, q.value, r.status AS request_status, r.reason, r.requested_at, r.deadline,"
+    " r.qualification_request_id"
+    " FROM qualification_types t"
+    " LEFT JOIN qualifications q ON q.qualification_type_id = t.qualification_type_id"
+    "  AND q.worker_id = :worker AND q.status = 'Granted'"
+    " LEFT JOIN qualification_requests r ON r.seq = (SELECT MAX(seq) FROM"
+    "  qualification_requests WHERE worker_id = :worker"
+    "  AND qualification_type_id = t.qualification_type_id)"
+    " WHERE t.owned = 1 AND t.deleted_at IS NULL"
+)
+
+
 def requestable(
     session: Session, worker_id: str, *, words: str, skip: int, count: int
 ) -> list[Row]:
-    """Types that workers may ask for, by name, each with what the worker has of it.
-
-    That is `value` (granted, or NULL) and `request_status`, `reason`, `deadline` and
-    `qualification_request_id` of the last request.
-    """
+    """Types that workers may ask for, by name, each with what the worker has of it."""
     worker(session, worker_id)
     return session.db.execute(
-        "SELECT t.*, q.value, r.status AS request_status, r.reason, r.deadline,"
-        " r.qualification_request_id"
-        " FROM qualification_types t"
-        " LEFT JOIN qualifications q ON q.qualification_type_id = t.qualification_type_id"
-        "  AND q.worker_id = :worker AND q.status = 'Granted'"
-        " LEFT JOIN qualification_requests r ON r.seq = (SELECT MAX(seq) FROM"
-        "  qualification_requests WHERE worker_id = :worker"
-        "  AND qualification_type_id = t.qualification_type_id)"
-        " WHERE t.owned = 1 AND t.status = 'Active' AND t.deleted_at IS NULL"
+        f"{TYPES} AND t.status = 'Active'"
         " AND instr(lower(t.name || ' ' || t.keywords || ' ' || t.description), :words) > 0"
         " ORDER BY t.name LIMIT :count OFFSET :skip",
         {"worker": worker_id, "words": words.lower(), "count": count, "skip": skip},
+    ).fetchall()
+
+
+def known(session: Session, worker_id: str) -> list[Row]:
+    """Types that workers may ask for, and those that the worker has or waits for, by name."""
+    return session.db.execute(
+        f"{TYPES} AND (t.status = 'Active' OR q.value IS NOT NULL"
+        " OR r.status IN ('Started', 'Pending')) ORDER BY t.name",
+        {"worker": worker_id},
     ).fetchall()
 
 
@@ -46,39 +59,35 @@ def request(session: Session, worker_id: str, type_id: str) -> Row:
     """
     worker(session, worker_id)
     wanted: Row | None = session.db.execute(
-        "SELECT * FROM qualification_types WHERE qualification_type_id = ? AND owned = 1"
-        " AND status = 'Active' AND deleted_at IS NULL",
-        (type_id,),
+        f"{TYPES} AND t.status = 'Active' AND t.qualification_type_id = :type",
+        {"worker": worker_id, "type": type_id},
     ).fetchone()
     if wanted is None:
-        raise Refused(404, "There is no such qualification to ask for.")
-    last: Row | None = session.db.execute(
-        "SELECT * FROM qualification_requests WHERE worker_id = ? AND qualification_type_id = ?"
-        " ORDER BY seq DESC LIMIT 1",
-        (worker_id, type_id),
-    ).fetchone()
-    if last is not None and last["status"] == "Started":
-        return last
-    _check_allowed(session, worker_id, wanted, last)
+        raise unknown()
+    if wanted["request_status"] == "Started":
+        return _row(session, worker_id, wanted["qualification_request_id"])
+    if said := refusal(wanted, session.now):
+        raise Refused(409, said)
     return _insert(session, worker_id, wanted)
 
 
-def _check_allowed(session: Session, worker_id: str, wanted: Row, last: Row | None) -> None:
-    if last is not None and last["status"] == "Pending":
-        raise Refused(409, "You have asked for this qualification: the requester will decide.")
-    delay = wanted["retry_seconds"]
-    held = session.db.execute(
-        "SELECT 1 FROM qualifications WHERE worker_id = ? AND qualification_type_id = ?"
-        " AND status = 'Granted'",
-        (worker_id, wanted["qualification_type_id"]),
-    ).fetchone()
-    if delay is None and held is not None:
-        raise Refused(409, "You have this qualification.")
+def unknown() -> Refused:
+    return Refused(404, "There is no such qualification to ask for.")
+
+
+def refusal(wanted: Row, now: float) -> str | None:
+    """Why the worker cannot ask for a type now, in a sentence."""
+    delay, last = wanted["retry_seconds"], wanted["requested_at"]
+    if wanted["request_status"] == "Pending":
+        return "You have asked for this qualification: the requester will decide."
+    if delay is None and wanted["value"] is not None:
+        return "You have this qualification."
     if delay is None and last is not None:
-        raise Refused(409, "This qualification can be asked for only once.")
-    if last is not None and session.now < last["requested_at"] + delay:
-        again = datetime.fromtimestamp(last["requested_at"] + delay, UTC)
-        raise Refused(409, f"You can ask for it again from {again:%Y-%m-%d %H:%M} UTC on.")
+        return "This qualification can be asked for only once."
+    if last is not None and now < last + delay:
+        again = datetime.fromtimestamp(last + delay, UTC)
+        return f"You can ask for it again from {again:%Y-%m-%d %H:%M} UTC on."
+    return None
 
 
 def _insert(session: Session, worker_id: str, wanted: Row) -> Row:

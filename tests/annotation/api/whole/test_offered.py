@@ -92,6 +92,9 @@ PAGES_OF_TURK = (
     "/<slug:requester>/hits/<turk_id:hit_id>",
     "/<slug:requester>/hits/<turk_id:hit_id>/next",
     "/<slug:requester>/assignments/<turk_id:assignment_id>",
+    "/qualifications",
+    "/<slug:requester>/qualifications/<turk_id:type_id>",
+    "/<slug:requester>/tests/<turk_id:request_id>",
 )
 WITHOUT: Mapping[str, str] = {
     "admin/lockouts/": ACCOUNTS,

@@ -54,9 +54,9 @@ class Person:
         self.http.post(page, data=self.fields(page) | {"return": "1"})
 
     def fields(self, path: str) -> dict[str, str]:
-        """The hidden ones of its page's forms."""
+        """The hidden ones of its page's forms, of which the way out is always one."""
         document = html.document_fromstring(self.http.get(path).text)
-        found: str = document.xpath("//main//input[@name='csrfmiddlewaretoken']/@value")[0]
+        found: str = document.xpath("//input[@name='csrfmiddlewaretoken']/@value")[0]
         return {"csrfmiddlewaretoken": found}
 
 

@@ -220,10 +220,13 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         work
         work/turk/<environment:environment>
         work/turk/<environment:environment>/earnings
+        work/turk/<environment:environment>/qualifications
     """),
     (site("members", 404), site("members", 404), """
         work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>
         work/turk/<environment:environment>/<slug:requester>/assignments/<turk_id:assignment_id>
+        work/turk/<environment:environment>/<slug:requester>/qualifications/<turk_id:type_id>
+        work/turk/<environment:environment>/<slug:requester>/tests/<turk_id:request_id>
     """),
     (site("members", 404), NO, """
         work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>/next

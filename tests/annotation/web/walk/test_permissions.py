@@ -61,6 +61,7 @@ ELSEWHERE |= {"panel", "adjudicate", "mail-preferences", "confirm-address", "uns
 ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
 ELSEWHERE |= {"turk", "sandbox", "external-submit", "turk-hits", "turk-earnings", "turk-hit"}
 ELSEWHERE |= {"turk-next", "turk-assignment", "html-question", "external-hit-script"}
+ELSEWHERE |= {"turk-qualifications", "turk-qualification", "turk-test"}
 FORMS: Mapping[str, Mapping[str, str]] = {
     "/join/CODE": NEW_MEMBER,
     "/team": INVITATION,
