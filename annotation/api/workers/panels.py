@@ -105,4 +105,5 @@ class Visits(APIView):
         link = links_to(campaign.hit_type_id).filter(key=key).first()
         if link is None:
             raise Http404
-        return Response(VisitOf(visits_by(link, campaign), many=True).data)
+        rows = [VisitOf(visit).data for visit in visits_by(link, campaign)]
+        return Response(rows)

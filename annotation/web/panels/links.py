@@ -1,5 +1,6 @@
 """Links by which panels send people to a campaign, and what to do there with those who came."""
 
+from functools import partial
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -9,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.access.roles import MANAGE_WORKERS
-from annotation.analytics.workers.panel_list import check_list
+from annotation.analytics.workers.panel_list import CheckedRow, check_list
 from annotation.analytics.workers.panel_visits import visits_by
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink
@@ -68,7 +69,7 @@ def panel_list(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespon
         return _page(request, campaign, fault=str(error))
     cells: Cells = {
         **{
-            _unlike(name, number, checked.head): lambda row, at=number: row.cells[at]
+            _unlike(name, number, checked.head): partial(_cell, number)
             for number, name in enumerate(checked.head)
         },
         "decision": lambda row: row.decision,
@@ -76,6 +77,10 @@ def panel_list(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespon
         "why": lambda row: row.why,
     }
     return csv_file(f"{campaign.name}-{link.panel}-{key[:8]}-checked", cells, checked.rows)
+
+
+def _cell(number: int, row: CheckedRow) -> str:
+    return row.cells[number]
 
 
 def _unlike(name: str, number: int, head: list[str]) -> str:
