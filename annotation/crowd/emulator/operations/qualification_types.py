@@ -101,7 +101,7 @@ def _refuse_taken_name(call: Call) -> None:
     ).fetchone()
     if row is not None:
         # Dallinger knows the case by these words of MTurk's.
-        message = f"You have already created a QualificationType with this name: {name}."
+        message = f'You have already created a QualificationType with this name: "{name}".'
         raise RequestError("QualificationTypeAlreadyExists", message)
 
 
