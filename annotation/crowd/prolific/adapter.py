@@ -148,8 +148,11 @@ class ProlificCrowd(InhouseCrowd):
             study = payment.visit.link.study.study_id
             made = self._client.bonuses.set_up(study, [(payment.visit.session_id, payment.cents)])
             payment.bulk_id = made.bulk_id
+        # Of two processes that have come so far, one pays: a bulk that is set up costs nothing.
+        before = BonusPayment.objects.filter(pk=payment.pk, sent_at=payment.sent_at, paid_at=None)
         payment.sent_at = self._clock()
-        payment.save(update_fields=["bulk_id", "sent_at"])
+        if not before.update(bulk_id=payment.bulk_id, sent_at=payment.sent_at):
+            raise CrowdError("Another process pays this bonus now.", permanent=False)
         try:
             self._client.bonuses.pay(payment.bulk_id)
         except OutcomeUnknown as error:

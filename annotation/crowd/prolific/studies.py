@@ -4,6 +4,7 @@ Everything is compared with what is there and done where it differs, so that eac
 or run twice. A submission is a visit here: its tasks are submitted, paid and rejected as one.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +25,8 @@ from annotation.crowd.prolific.api.studies import Study as Theirs
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE, StudySubmission
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.models import Study
+
+log = logging.getLogger(__name__)
 
 LEAVE = "https://app.prolific.com/submissions/complete?cc={code}"
 LONGEST_MINUTES = 1_439  # a submission ends before a day is over
@@ -239,13 +242,22 @@ class Tender:
             done = visits.done_of(visit)
             if done.undecided or not done.handed_in:
                 continue
-            if done.approved:
-                theirs = self.client.submissions.approve(visit.session_id)
-            else:
-                theirs = self.client.submissions.reject(
-                    visit.session_id, category="FAILED_CHECK", message=_message(visit)
-                )
-            self._follow(theirs, visit)
+            try:
+                self._decide_one(visit, approved=done.approved > 0)
+            except CrowdError as error:
+                if not error.permanent:
+                    raise
+                # One that Prolific refuses keeps nobody else waiting.
+                log.warning("submission %s: %s", visit.session_id, error)
+
+    def _decide_one(self, visit: Visit, *, approved: bool) -> None:
+        if approved:
+            theirs = self.client.submissions.approve(visit.session_id)
+        else:
+            theirs = self.client.submissions.reject(
+                visit.session_id, category="FAILED_CHECK", message=_message(visit)
+            )
+        self._follow(theirs, visit)
 
 
 def _message(visit: Visit) -> str:

@@ -91,6 +91,7 @@ def _welcome(
         "title": campaign.policy.title,
         "description": campaign.policy.description,
         "tasks": link.tasks,
+        "items": campaign.policy.hit_size,
         "pay": dollars(link.tasks * campaign.policy.reward_cents),
         "is_paid": campaign.policy.reward_cents > 0,
         "instructions": render_markdown(campaign.instructions.latest("version").text),

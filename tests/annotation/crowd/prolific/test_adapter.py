@@ -264,6 +264,31 @@ def test_a_bonus_whose_answer_got_lost_is_looked_for_before_it_is_paid_again(
     assert desk.paid("ada") == 125
 
 
+def test_of_two_processes_that_pay_a_bonus_one_does(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.publish()
+    (done,) = desk.do("ada")
+    desk.tend()
+    desk.crowd.approve(done)
+    desk.tend()
+    worker, other = desk.member("ada").worker_id, desk.crowd
+    set_up = desk.prolific.client.bonuses.set_up
+
+    def while_the_other_pays(*arguments: object) -> object:
+        monkeypatch.undo()
+        made = set_up(*arguments)  # type: ignore[arg-type]
+        other.bonus(worker, done, **BONUS)
+        return made
+
+    monkeypatch.setattr(desk.prolific.client.bonuses, "set_up", while_the_other_pays)
+    with pytest.raises(CrowdError, match="Another process"):
+        desk.crowd.bonus(worker, done, **BONUS)
+    desk.prolific.clock.forward(120)
+    desk.tend()
+    assert desk.paid("ada") == 125
+
+
 def test_two_equal_bonuses_of_one_visit_are_two(desk: Desk) -> None:
     desk.publish()
     (done,) = desk.do("ada")

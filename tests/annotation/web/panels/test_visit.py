@@ -49,7 +49,7 @@ def judge(browser: Client, place: str) -> str:
 def test_a_participant_does_the_tasks_of_a_visit_and_leaves_with_a_code(hits: list[Hit]) -> None:
     link = link_to(hits, return_url="https://panel.example.org/done?who={person}&cc={code}")
     before = Client().get(address(link, "P7"))
-    assert "2 tasks of seven questions each" in text(before)
+    assert "2 tasks of 7 questions each" in text(before)
     assert "$0.30 if all are approved" in text(before)
     assert not Visit.objects.exists()  # who only looks leaves nothing
 
