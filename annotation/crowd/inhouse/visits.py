@@ -36,7 +36,7 @@ MOST_TASKS = 100
 LONGEST_ID = 128
 LONGEST_URL = 500
 OTHER = "other"
-# What stands in a link until the panel has put a person's id in its place.
+# In place of a person's id, where the panel has not filled in its link.
 _UNFILLED = re.compile("[{}%<>\\[\\]$\ufffd]")
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _CODE = re.compile(r"[A-Za-z0-9_-]{4,64}")

@@ -1,4 +1,4 @@
-"""Prolific as the pipeline sees it: it sends and pays people, who work at our own desk."""
+"""Prolific as the pipeline sees it: it sends and pays people, who work on this site."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

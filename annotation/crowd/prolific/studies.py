@@ -1,7 +1,7 @@
 """A link's study at Prolific: made, enlarged, read, and its submissions decided.
 
-Everything is compared with what is there and done where it differs, so that each step may be lost
-or run twice. A submission is a visit here: its tasks are submitted, paid and rejected as one.
+Everything is compared with what is there, and done where it differs. A submission is a visit here:
+its tasks are submitted, paid and rejected as one.
 """
 
 import logging
@@ -153,11 +153,12 @@ class Tender:
     def _keep_away(self) -> None:
         """Those who are excluded take no place that others could have."""
         exclusion = self.study.link.queue.exclusion_id
+        if exclusion is None:
+            return
         holders = Grant.objects.filter(qualification=exclusion).values("member")
         ids = Participant.objects.filter(member__in=holders).values_list("external_id", flat=True)
-        wanted = set(ids) if exclusion else set()
         group = self._group()
-        kept = set(self.client.groups.members(group)) if wanted or exclusion else set()
+        wanted, kept = set(ids), set(self.client.groups.members(group))
         if wanted - kept:
             self.client.groups.add(group, sorted(wanted - kept))
         if kept - wanted:

@@ -92,6 +92,7 @@ def _welcome(
         "description": campaign.policy.description,
         "tasks": link.tasks,
         "items": campaign.policy.hit_size,
+        "rejects": campaign.policy.on_failed_control == "reject",
         "pay": dollars(link.tasks * campaign.policy.reward_cents),
         "is_paid": campaign.policy.reward_cents > 0,
         "instructions": render_markdown(campaign.instructions.latest("version").text),

@@ -372,7 +372,7 @@ def came_of(
         said = face(world, operation, world.filled(given))
         entries = AuditEntry.objects.order_by("pk")
         rows = entries.values_list("verb", "subject", "details")[before:]
-        own = {"new": None, "link": None, "url": None}  # what each face makes anew
+        own = {"new": None, "link": None, "url": None}  # each face makes its own
         log = [(verb, to, details | own) for verb, to, details in rows]
         by = list(entries.values_list("via", "actor", "user__username")[before:])
         report = (said, log, state_of(world.campaign))

@@ -29,7 +29,7 @@ SHOWN = (  # by the page of an assignment
 
 
 class WrongAnswers(Refused):
-    """Of a QuestionForm: each field that has to be entered anew, with what is wrong with it."""
+    """Of a QuestionForm: each field that has to be entered again, with what is wrong with it."""
 
     def __init__(self, faults: Mapping[str, str]) -> None:
         super().__init__(400, next(iter(faults.values())))

@@ -22,7 +22,7 @@ def kept_hit(session: Session, hit_id: str) -> Row:
 
 
 def mark_extended(session: Session, hit: Row) -> None:
-    """More of it is to come: what is to be reviewed has to be looked at anew."""
+    """More of it is to come: what is to be reviewed has to be looked at again."""
     session.db.execute(
         "UPDATE hits SET extended_at = ?, reviewing = 0 WHERE hit_id = ?",
         (session.now, hit["hit_id"]),

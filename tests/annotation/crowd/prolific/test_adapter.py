@@ -133,7 +133,7 @@ def test_what_a_participant_returns_is_open_to_others(desk: Desk, before: str) -
 
 
 def test_what_is_returned_after_its_completion_is_rejected_work(desk: Desk) -> None:
-    """The vote was seen already, and is bought anew: it is not paid."""
+    """The vote was seen already, and is bought again: it is not paid."""
     desk.publish()
     (done,) = desk.do("ada")
     desk.tend()

@@ -154,10 +154,9 @@ def play(season: Season) -> None:
 def check(season: Season) -> None:
     """Of their record and ours, which know nothing of each other."""
     desk, campaign = season.desk, season.campaign
-    labels = dict.fromkeys((query, rank) for query in QUERIES for rank in range(1, 6))
     rows = campaign.triplets.values_list("candidate__query__key", "candidate__rank", "label")
     assert {(query, rank): label for query, rank, label in rows} == {
-        triplet: truth(*triplet) for triplet in labels
+        (query, rank): truth(query, rank) for query in QUERIES for rank in range(1, 6)
     }
     paid = Counter(
         dict(
