@@ -73,7 +73,8 @@ def advance(
     collected = _collect(campaign, crowd, clock, progress)
     recomputed = recompute(campaign, until=collected.known_until, clock=clock)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
-    tended = tended or _tend(campaign, crowd)
+    if after.sent:
+        tended = tended or _tend(campaign, crowd)
     note_conditions(campaign, recomputed, clock())
     left = waiting(campaign)
     return Pass(

@@ -27,7 +27,7 @@ def test_a_participant_comes_in_judges_and_gets_the_code(
     eye.open(f"/panel/{link.key}?participantId=P7")
     page.get_by_role("button", name="I agree. Start").click()
     ready(page)
-    page.goto(f"{live_server.url}/work/visit")
+    page.goto(f"{live_server.url}/work")
     eye.look("visit-begun")
     page.get_by_role("link", name="Continue").click()
     ready(page)

@@ -1,12 +1,13 @@
 """A panel's own list of its participants, with what is to be done about each row.
 
-Its columns are the panel's, of whatever names, order and separator: a cell is known by the ID or
-the code that it holds. Where a row does not clearly belong to one person, nobody is approved by it,
-and nobody rejected.
+Its columns are the panel's, of whatever names, order and separator: that of the IDs is the one in
+which most cells are IDs of these people, and so for the codes. Where a row does not clearly belong
+to one person, nobody is approved by it, and nobody rejected.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -18,6 +19,7 @@ SEPARATORS = (",", ";", "\t")
 UNKNOWN = "nobody with this ID or code has been here"
 TWO_PEOPLE = "its ID and its code are of different people"
 Cells = list[str]
+Find = Callable[[str], PanelVisit | None]
 
 
 @dataclass(frozen=True)
@@ -46,16 +48,27 @@ class CheckedList:
 def check_list(path: Path, visits: Sequence[PanelVisit]) -> CheckedList:
     """UserError where the file cannot be a list of these people."""
     people = _People(visits)
-    rows = max(_readings(path), key=lambda rows: sum(map(bool, map(people.in_row, rows))))
-    head, rows = (rows[0], rows[1:]) if rows and not people.in_row(rows[0]) else ([], rows)
-    if not any(map(people.in_row, rows)):
+    named = max((people.named_in(rows) for rows in _readings(path)), key=_how_many)
+    head = [] if named and named[0].people else named[0].cells if named else []
+    rows = named[1:] if head else named
+    if not _how_many(rows):
         raise UserError(
             f"{path}: no row has the ID or the code of anybody who came by this link. Is it the "
             "list of another study?"
         )
-    width = max(map(len, (head, *rows)))
+    width = max(len(row.cells) for row in named)
     names = [*head, *(f"column {number + 1}" for number in range(len(head), width))]
-    return CheckedList(names, list(_checked(people, rows, width)))
+    return CheckedList(names, list(_checked(rows, width)))
+
+
+@dataclass(frozen=True)
+class _Row:
+    cells: Cells
+    people: Sequence[PanelVisit]  # that it names
+
+
+def _how_many(rows: Sequence[_Row]) -> int:
+    return sum(bool(row.people) for row in rows)
 
 
 def _readings(path: Path) -> Iterator[list[Cells]]:
@@ -78,32 +91,46 @@ class _People:
         for one in visits:
             self._by_code.setdefault(one.visit.code.casefold(), []).append(one)
 
-    def in_row(self, cells: Cells) -> list[PanelVisit]:
+    def named_in(self, rows: Sequence[Cells]) -> list[_Row]:
+        ids, codes = self._columns(rows, self._by_its_id), self._columns(rows, self._by_its_code)
+        return [_Row(cells, self._in(cells, ids, codes)) for cells in rows]
+
+    def _columns(self, rows: Sequence[Cells], find: Find) -> list[int]:
+        """Where most cells name somebody."""
+        hits = Counter(
+            number for cells in rows for number, cell in enumerate(cells) if find(cell) is not None
+        )
+        return [number for number, count in hits.items() if count == max(hits.values())]
+
+    def _in(self, cells: Cells, ids: Sequence[int], codes: Sequence[int]) -> Sequence[PanelVisit]:
         """Each once, whether named by an ID or by a code of their own."""
-        each = {one.visit.pk: one for cell in cells for one in self._in_cell(cell)}
-        return list(each.values())
-
-    def _in_cell(self, cell: str) -> list[PanelVisit]:
-        # As a spreadsheet's own lists have it, a cell that begins like a formula has a quote.
         named = [
-            self._by_id[text] for text in (cell, cell.removeprefix("'")) if text in self._by_id
+            find(cells[number])
+            for find, columns in ((self._by_its_id, ids), (self._by_its_code, codes))
+            for number in columns
+            if number < len(cells)
         ]
+        return list({one.visit.pk: one for one in named if one is not None}.values())
+
+    def _by_its_id(self, cell: str) -> PanelVisit | None:
+        # As a spreadsheet's own lists have it, a cell that begins like a formula has a quote.
+        return self._by_id.get(cell) or self._by_id.get(cell.removeprefix("'"))
+
+    def _by_its_code(self, cell: str) -> PanelVisit | None:
         owners = self._by_code.get(cell.casefold(), [])
-        return named + (owners if len(owners) == 1 else [])
+        return owners[0] if len(owners) == 1 else None
 
 
-def _checked(people: _People, rows: Sequence[Cells], width: int) -> Iterator[CheckedRow]:
-    named = [people.in_row(cells) for cells in rows]
-    times: dict[int, int] = {}
-    for of_row in named:
-        for one in of_row:
-            times[one.visit.pk] = times.get(one.visit.pk, 0) + 1
-    for cells, of_row in zip(rows, named, strict=True):
-        padded = [*cells, *[""] * (width - len(cells))]
-        if len(of_row) > 1:
+def _checked(rows: Sequence[_Row], width: int) -> Iterator[CheckedRow]:
+    times = Counter(one.visit.pk for row in rows for one in row.people)
+    for row in rows:
+        padded = [*row.cells, *[""] * (width - len(row.cells))]
+        if len(row.people) > 1:
             yield CheckedRow(padded, None, TWO_PEOPLE)
-        elif of_row and times[of_row[0].visit.pk] > 1:
-            name = of_row[0].person or of_row[0].worker
-            yield CheckedRow(padded, of_row[0], f"{name} is in {times[of_row[0].visit.pk]} rows")
+            continue
+        person = row.people[0] if row.people else None
+        if person and times[person.visit.pk] > 1:
+            name = person.person or person.worker
+            yield CheckedRow(padded, person, f"{name} is in {times[person.visit.pk]} rows")
         else:
-            yield CheckedRow(padded, of_row[0] if of_row else None)
+            yield CheckedRow(padded, person)

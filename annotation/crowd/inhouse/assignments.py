@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, Sum
 
 from annotation.crowd.inhouse import queue
-from annotation.crowd.inhouse.leases import end, lapse, open_again, sweep
+from annotation.crowd.inhouse.leases import lapse, open_again, sweep
 from annotation.crowd.inhouse.models import (
     HANDED_IN,
     SUBMITTED_OR_DECIDED,
@@ -22,7 +22,9 @@ from annotation.crowd.inhouse.models import (
     Member,
     PostedHit,
     Queue,
+    Visit,
 )
+from annotation.crowd.inhouse.visits import open_visit
 from annotation.protocol.policy.crowds import INHOUSE
 
 MOST_COUNTED = 1000
@@ -74,15 +76,19 @@ def take(
 ) -> Assignment | None:
     """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none.
 
+    Whom a panel sent gets one of the visit that is open, of the last one where there are several.
     `closed`: primary keys of queues that are not for this member. `avoided`: of HITs that the
     member gets only where there is no other.
     """
+    visit = open_visit(member, hit_type)
+    if visit is not None:
+        hit_type = visit.link.queue.queue_id
     for _ in range(ROUNDS):  # until others take no more of what was found
         taken = False
         for candidate in queue.candidates(member, hit_type, now, closed=closed, avoided=avoided):
             taken = True
             try:
-                assignment = _claim(member, candidate, now)
+                assignment = _claim(member, candidate, visit, now)
             except IntegrityError:  # the member has one in hand: hardly anybody who asks for more
                 if held := _one_in_hand(member, now):
                     return held
@@ -106,12 +112,15 @@ def _one_in_hand(member: Member, now: datetime) -> Assignment | None:
 
 
 @transaction.atomic
-def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Assignment | None:
+def _claim(
+    member: Member, candidate: queue.Candidate, visit: Visit | None, now: datetime
+) -> Assignment | None:
     if not _take_one(candidate.hit, now):
         return None
     return Assignment.objects.create(
         posted_hit_id=candidate.hit,
         member=member,
+        visit=visit,
         accepted_at=now,
         deadline=now + timedelta(seconds=candidate.assignment_seconds),
     )
@@ -231,6 +240,8 @@ def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None
     """
     if not queue.may_take(assignment.member, assignment.posted_hit_id):
         return
+    if assignment.visit_id is not None:  # it may be the person's next one by now
+        becomes["visit"] = open_visit(assignment.member, assignment.posted_hit.queue.queue_id)
     with transaction.atomic():
         if not _take_one(assignment.posted_hit_id, now):
             return
@@ -248,12 +259,6 @@ def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
             return
     if _own(member, assignment_id).status in HANDED_IN:
         raise Refused(409, "You have submitted this task already.")
-
-
-def give_back_all(member: Member) -> None:
-    """All that the member has in hand."""
-    for assignment in Assignment.objects.filter(member=member, status=Assignment.Status.ACCEPTED):
-        end(assignment, Assignment.Status.RETURNED)
 
 
 def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from annotation.crowd.inhouse.models import Assignment, PostedHit
 from annotation.protocol.policy.crowds import PANEL
@@ -33,6 +33,12 @@ def end(assignment: Assignment, status: Assignment.Status) -> int:
         if ended:
             open_again(assignment.posted_hit_id)
     return ended
+
+
+def give_back_all(assignments: QuerySet[Assignment]) -> None:
+    """Those of them that are in somebody's hands."""
+    for one in assignments.filter(status=Assignment.Status.ACCEPTED):
+        end(one, Assignment.Status.RETURNED)
 
 
 def lapse(where: Q, now: datetime) -> int:

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from annotation.crowd.inhouse.assignments import give_back_all
-from annotation.crowd.inhouse.models import Invitation, Member
+from annotation.crowd.inhouse.leases import give_back_all
+from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from core.errors import UserError
 
 MOST_DAYS = 365
@@ -104,7 +104,7 @@ def _use(code: str, now: datetime) -> None:
 def deactivate(member: Member) -> None:
     """From now on the member gets no work; what is in hand goes to others, what is done stays."""
     Member.objects.filter(pk=member.pk).update(active=False)
-    give_back_all(member)
+    give_back_all(Assignment.objects.filter(member=member))
 
 
 def activate(member: Member) -> None:

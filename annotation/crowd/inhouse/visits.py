@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, QuerySet
 
-from annotation.crowd.inhouse.assignments import give_back_all
+from annotation.crowd.inhouse.leases import give_back_all
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import (
     HANDED_IN,
@@ -33,9 +33,10 @@ from annotation.protocol.policy.crowds import INHOUSE, PROLIFIC
 from core.errors import UserError
 
 MOST_TASKS = 100
-LONGEST_ID = 128
+LONGEST_ID, LONGEST_SESSION = 128, 64
 LONGEST_URL = 500
 OTHER = "other"
+NO_FURTHER_PART = "You can take no further part. Return the study on the panel's own page."
 # In place of a person's id, where the panel has not filled in its link.
 _UNFILLED = re.compile("[{}%<>\\[\\]$\ufffd]")
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
@@ -147,20 +148,18 @@ class Person:
 
 def person_in(link: PanelLink, parameters: Mapping[str, str]) -> Person:
     """Of the address. UserError where the panel says nothing there."""
-    session = PANELS[link.panel].session
-    return Person(
-        _given(link.parameter, parameters), _given(session, parameters) if session else ""
-    )
+    person, session = _given(link.parameter, parameters, LONGEST_ID), PANELS[link.panel].session
+    return Person(person, _given(session, parameters, LONGEST_SESSION) if session else "")
 
 
-def _given(name: str, parameters: Mapping[str, str]) -> str:
+def _given(name: str, parameters: Mapping[str, str], longest: int) -> str:
     value = parameters.get(name, "").strip()
     if not value:
         raise UserError(
             f"The link does not say who you are: {name} is missing. Open it from the panel's own "
             "page."
         )
-    if len(value) > LONGEST_ID or not value.isprintable() or _UNFILLED.search(value):
+    if len(value) > longest or not value.isprintable() or _UNFILLED.search(value):
         raise UserError(f"The link has no proper {name}. Open it from the panel's own page.")
     return value
 
@@ -188,16 +187,18 @@ def arrive(link: PanelLink, person: Person, *, now: datetime) -> Visit:
             visit = Visit.objects.create(
                 link=link, member=member, session_id=person.session, code=code, arrived_at=now
             )
-    except IntegrityError:  # a second click was quicker
+    except IntegrityError as error:
         if (known := known_visit(link, person)) is None:
-            raise
-        visit = known
+            raise UserError(
+                "Somebody else has come by this link. Open the study from the panel's own page."
+            ) from error
+        visit = known  # a second click was quicker
     return _welcome(visit)
 
 
 def _welcome(visit: Visit) -> Visit:
     if not (visit.member.active and visit.member.user.is_active):
-        raise UserError("You can take no further part. Return the study on the panel's own page.")
+        raise UserError(NO_FURTHER_PART)
     return visit
 
 
@@ -220,22 +221,18 @@ def _panel(link: PanelLink) -> str:
     return f"{OTHER}-{link.key}" if link.panel == OTHER else link.panel
 
 
-def open_visit(member: Member) -> Visit | None:
-    """The one under way, which is the last one begun; none of somebody of the team."""
+def visits_of(member: Member) -> QuerySet[Visit]:
+    """Those under way first, of which the last one begun, and then the last one finished."""
+    visits = Visit.objects.filter(member=member).select_related("link__queue")
+    return visits.order_by(F("finished_at").desc(nulls_first=True), "-pk")
+
+
+def open_visit(member: Member, queue_id: str = "") -> Visit | None:
+    """The one under way, to this queue where it is given; none of somebody of the team."""
     if member.crowd == INHOUSE.kind:
         return None
-    visits = Visit.objects.filter(member=member, finished_at=None)
-    return visits.select_related("link__queue").order_by("-pk").first()
-
-
-def last_visit(member: Member) -> Visit | None:
-    """Under way or finished."""
-    return (
-        Visit.objects.filter(member=member)
-        .select_related("link__queue")
-        .order_by(F("finished_at").desc(nulls_first=True), "-pk")
-        .first()
-    )
+    here = Q(link__queue__queue_id=queue_id) if queue_id else Q()
+    return visits_of(member).filter(here, finished_at=None).first()
 
 
 def is_full(visit: Visit) -> bool:
@@ -249,15 +246,11 @@ def done_in(visit: Visit) -> Done:
 
 def with_done(visits: QuerySet[Visit]) -> QuerySet[Visit]:
     """With the counts that `done_of` reads."""
-    theirs = Q(  # as in `tasks_of`
-        member__assignments__posted_hit__queue=F("link__queue"),
-        member__assignments__accepted_at__gte=F("arrived_at"),
-    ) & (Q(finished_at=None) | Q(member__assignments__accepted_at__lte=F("finished_at")))
-    status = "member__assignments__status"
+    status = "assignments__status"
     return visits.annotate(
-        handed_in=Count("pk", filter=theirs & Q(**{f"{status}__in": HANDED_IN})),
-        approved=Count("pk", filter=theirs & Q(**{status: Assignment.Status.APPROVED})),
-        rejected=Count("pk", filter=theirs & Q(**{status: Assignment.Status.REJECTED})),
+        handed_in=Count("pk", filter=Q(**{f"{status}__in": HANDED_IN})),
+        approved=Count("pk", filter=Q(**{status: Assignment.Status.APPROVED})),
+        rejected=Count("pk", filter=Q(**{status: Assignment.Status.REJECTED})),
     )
 
 
@@ -274,8 +267,8 @@ def finish(visit: Visit, *, now: datetime) -> bool:
         if not Visit.objects.filter(pk=visit.pk, finished_at=None).update(finished_at=now):
             return True
         # First: what is handed in at this moment is then either held, or refused.
-        give_back_all(visit.member)
-        if not tasks_of(visit).filter(status=Assignment.Status.HELD).exists():
+        give_back_all(visit.assignments.all())
+        if not visit.assignments.filter(status=Assignment.Status.HELD).exists():
             transaction.set_rollback(True)
             return False
         if not PANELS[visit.link.panel].session:
@@ -284,19 +277,9 @@ def finish(visit: Visit, *, now: datetime) -> bool:
     return True
 
 
-def tasks_of(visit: Visit) -> QuerySet[Assignment]:
-    """What was taken during the visit."""
-    theirs = Assignment.objects.filter(
-        member=visit.member_id,
-        posted_hit__queue=visit.link.queue_id,
-        accepted_at__gte=visit.arrived_at,
-    )
-    return theirs.filter(accepted_at__lte=visit.finished_at) if visit.finished_at else theirs
-
-
 def submit_all(visit: Visit, *, now: datetime) -> None:
     """What was handed in during the visit."""
-    held = tasks_of(visit).filter(status=Assignment.Status.HELD)
+    held = visit.assignments.filter(status=Assignment.Status.HELD)
     held.update(status=Assignment.Status.SUBMITTED, submitted_at=now)
 
 
@@ -312,8 +295,18 @@ def way_back(visit: Visit) -> str:
     return url
 
 
+@transaction.atomic
 def forget(member: Member) -> None:
-    """Nothing here says any more who it was; the judgments stay."""
+    """Nothing here says any more who it was; the judgments stay. UserError: not yet."""
+    sessions = member.visits.exclude(session_id="")
+    if sessions.filter(outcome__in=("", Visit.Outcome.CONFIRMED)).exists():
+        raise UserError(
+            f"{member.worker_id} has a study that the panel has not paid or ended yet, which it "
+            "knows by this ID. Delete the ID after that."
+        )
+    for visit in sessions:
+        visit.session_id = f"forgotten {visit.pk}"
+        visit.save(update_fields=["session_id"])
     Participant.objects.filter(member=member).delete()
     User.objects.filter(pk=member.user_id).update(is_active=False)
     deactivate(member)

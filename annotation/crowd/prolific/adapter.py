@@ -3,25 +3,30 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from django.db.models import Q
 from django.utils import timezone
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.errors import missing, translated
-from annotation.crowd.inhouse.models import Assignment, Notice, Participant, Visit
+from annotation.crowd.inhouse.models import Notice, Participant, Visit
 from annotation.crowd.inhouse.visits import links_to
 from annotation.crowd.port import CrowdError, CrowdSite
+from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE, StudySubmission
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import PRODUCTION
 from annotation.crowd.prolific.errors import OutcomeUnknown
 from annotation.crowd.prolific.models import BonusPayment, Study
 from annotation.crowd.prolific.studies import Tender, refused_in_part
+from annotation.crowd.prolific.submissions import OUTCOMES, OVER, follow, move
 from annotation.protocol.policy.crowds import PROLIFIC
 
 SETTING = "QUORUM_PROLIFIC"
 # Bonuses are made in the minutes after they are asked for; one that a day later is not there was
 # never made.
 PATIENCE = timedelta(days=1)
+PADDING = (
+    " Some questions in each task have a known answer, and the instructions say that tasks are"
+    " rejected where these are answered wrong."
+)
 
 
 def prolific_site(endpoint: str) -> CrowdSite:
@@ -86,7 +91,7 @@ class ProlificCrowd(InhouseCrowd):
             "link__queue"
         ):
             tender = Tender(
-                self._client, self._workspace_id(), self._project_id, study, self._clock()
+                self._client, self._workspace_id, self._project_id, study, self._clock()
             )
             try:
                 with translated():
@@ -96,18 +101,48 @@ class ProlificCrowd(InhouseCrowd):
         if fault is not None:
             raise fault
 
+    def approve(self, assignment_id: str) -> None:
+        """And with it the visit: Prolific pays all of its tasks at once."""
+        visit = self._visit(assignment_id)
+        if _is_undecided(visit):
+            theirs = self._client.submissions.approve(visit.session_id)
+            self._take(theirs, visit, Visit.Outcome.APPROVED)
+        super().approve(assignment_id)
+
     def reject(self, assignment_id: str, *, reason: str) -> None:
         visit = self._visit(assignment_id)
         if visit.link.tasks > 1:
             raise refused_in_part(visit.link.tasks)
+        if _is_undecided(visit):
+            theirs = self._client.submissions.reject(
+                visit.session_id, category="FAILED_CHECK", message=_long_enough(reason)
+            )
+            self._take(theirs, visit, Visit.Outcome.REJECTED)
         super().reject(assignment_id, reason=reason)
+
+    def _take(self, theirs: StudySubmission, visit: Visit, outcome: Visit.Outcome) -> None:
+        """What a decision has become there: somebody may have been quicker."""
+        if theirs.status not in OVER:
+            raise CrowdError(
+                f"Prolific has not carried out a decision on submission {visit.session_id} yet: it"
+                f" is {theirs.status}.",
+                permanent=False,
+            )
+        with translated():
+            if OUTCOMES.get(theirs.status) == outcome:
+                move(visit, outcome)
+            else:
+                follow(theirs, visit, self._clock())
 
     def overturn(self, assignment_id: str) -> None:
         """Prolific lists the call, and does not say whom it lets do so."""
         visit = self._visit(assignment_id)
         if visit.outcome == Visit.Outcome.REJECTED:
-            self._client.submissions.unreject(visit.session_id)
-            self._client.submissions.approve(visit.session_id)
+            # Where an earlier call came so far, it is not rejected any more.
+            if self._client.submissions.get(visit.session_id).status == "REJECTED":
+                self._client.submissions.unreject(visit.session_id)
+            theirs = self._client.submissions.approve(visit.session_id)
+            self._take(theirs, visit, Visit.Outcome.APPROVED)
         super().overturn(assignment_id)
 
     def bonus(
@@ -181,21 +216,17 @@ class ProlificCrowd(InhouseCrowd):
 
     def _visit(self, assignment_id: str) -> Visit:
         with translated():
-            taken = Assignment.objects.select_related("posted_hit")
-            one = taken.filter(assignment_id=assignment_id).first()
-            if one is None:
-                raise missing("assignment", assignment_id)
-            during = Q(finished_at=None) | Q(finished_at__gte=one.accepted_at)
-            visit = (
-                Visit.objects.filter(
-                    during,
-                    member=one.member_id,
-                    link__queue=one.posted_hit.queue_id,
-                    arrived_at__lte=one.accepted_at,
-                )
-                .select_related("link__study", "member")
-                .first()
-            )
+            visits = Visit.objects.select_related("link__study", "member")
+            visit = visits.filter(assignments__assignment_id=assignment_id).first()
         if visit is None:
             raise missing("visit of the assignment", assignment_id)
         return visit
+
+
+def _is_undecided(visit: Visit) -> bool:
+    return visit.outcome in ("", Visit.Outcome.CONFIRMED)
+
+
+def _long_enough(reason: str) -> str:
+    """What the participant reads: at least as long as Prolific wants it."""
+    return reason if len(reason) >= LEAST_MESSAGE else reason + PADDING

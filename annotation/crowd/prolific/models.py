@@ -14,7 +14,15 @@ class Study(models.Model):
     minutes = models.PositiveIntegerField()  # that a visit takes, as participants read it
     study_id = models.CharField(max_length=24, blank=True)
     group_id = models.CharField(max_length=24, blank=True)  # of those who are kept away
+    making_since = models.DateTimeField(null=True, blank=True)  # one process makes it there
     strays = models.PositiveIntegerField(default=0)  # submissions that no finished visit explains
+    # Of this link, as last read: tasks that its places and its participants still bring.
+    coming = models.PositiveIntegerField(default=0)
+    # Submissions by which it is full, as last seen active. One that rests with fewer was ended by
+    # somebody at Prolific, and stays so.
+    full_at = models.PositiveIntegerField(default=0)
+    paused = models.BooleanField(default=False)  # by us, until there are tasks again
+    at_rest = models.BooleanField(default=False)  # nothing there is to be waited for
 
     class Meta:
         verbose_name_plural = "studies"

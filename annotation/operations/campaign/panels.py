@@ -137,6 +137,7 @@ def _close(campaign: Campaign, options: Options) -> Result:
     if link is None:
         raise UserError(f"{campaign} has no such link: see the page of its panels.")
     visits.close_link(link, now=timezone.now())
+    Study.objects.filter(link=link).update(at_rest=False)  # it is to be stopped
     return {"closed": link.key}
 
 
@@ -180,7 +181,11 @@ OPERATIONS = (
         "forget-participant",
         "delete a participant's ID at the panel, on their request; the judgments stay",
         MANAGE_WORKERS,
-        tried(_forget, "The panel's ID is deleted permanently. {worker} takes no further part."),
+        tried(
+            _forget,
+            "The panel's ID is deleted permanently. {worker} gets no more tasks in any campaign. "
+            "Whoever comes by that ID later counts as somebody new.",
+        ),
         _forget,
         (WORKER,),
         subject="worker",

@@ -188,8 +188,8 @@ def _listed(numbers: Sequence[int]) -> str:
 def go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
     now = timezone.now()
-    if (visit := open_visit(request.member)) and is_full(visit):
-        return reverse("visit")
+    if (visit := open_visit(request.member, queue_id)) and is_full(visit):
+        return reverse("visit", args=[visit.pk])
     assignment = assignments.take(
         request.member,
         hit_type=queue_id,
@@ -201,7 +201,7 @@ def go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) 
         assignments.give_back(request.member, assignment.assignment_id, now=now)
         assignment = None
     if assignment is None and request.member.crowd != INHOUSE.kind:
-        return reverse("visit")
+        return reverse("visit", args=[visit.pk]) if visit else reverse("work")
     if assignment is None:
         others = queues_of_others(request.member)
         is_closed = Queue.objects.filter(queue_id=queue_id, pk__in=others).exists()

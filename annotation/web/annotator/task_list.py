@@ -27,6 +27,7 @@ from annotation.crowd.inhouse.models import (
     Notice,
     Queue,
 )
+from annotation.crowd.inhouse.visits import visits_of
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.turk.stores import is_in_use
 from annotation.crowd.worker_notices import why_excluded
@@ -39,10 +40,11 @@ from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
 from annotation.web.annotator.eta import Stretch, eta, last_work, wants_break
 from annotation.web.annotator.rejected_work import last_rejections, rejected
-from annotation.web.base.guards import MemberRequest, member_page
+from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
 
 MOST_SHOWN = 5
+NO_VISIT = "You have no study here: open it from the panel's own page."
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,19 @@ class Closed:
     sentences: Sequence[str]
 
 
+def _last_visit(request: MemberRequest) -> HttpResponse:
+    visit = visits_of(request.member).first()
+    if visit is None:
+        return refuse(request, 404, "No study here", NO_VISIT)
+    return redirect("visit", visit.pk)
+
+
 @require_safe
 @member_page
 def work(request: MemberRequest) -> HttpResponse:
     member, now = request.member, timezone.now()
     if member.crowd != INHOUSE.kind:
-        return redirect("visit")
+        return _last_visit(request)
     ours = campaigns_of(member).select_related("pilot_with_the_answer")
     campaigns = list(ours.order_by("pk"))
     exclusions = exclusions_of(member)

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from annotation.access.roles import ROLE_TOO_SMALL, VIEW, may_enter, visible_campaigns
 from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import Member
+from annotation.crowd.inhouse.visits import NO_FURTHER_PART
 from annotation.crowd.worker_notices import whom_to_write_to
 from annotation.models import Campaign
 from annotation.protocol.policy.crowds import INHOUSE
@@ -149,6 +150,8 @@ def member_page(view: View) -> View:
         if member is None:
             sentence = RUNS_CAMPAIGNS if may_enter(request.user) else NO_MEMBER
             return refuse(request, 403, "For members", sentence)
+        if not member.active and member.crowd != INHOUSE.kind:
+            return refuse(request, 403, "No further tasks", NO_FURTHER_PART)
         if not member.active:
             sentence = (
                 "Your membership has been ended by the people who run this site: work that was"

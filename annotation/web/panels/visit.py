@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.crowd.accounts import campaigns_with_accounts
 from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.models import PanelLink, Visit
@@ -31,7 +32,13 @@ SIGNED_IN = (
     "sign out first."
 )
 HAS_RIGHTS = "Whose link this is has an account with rights on this site: sign in to it instead."
-NO_VISIT = "You have no study here: open it from the panel's own page."
+# Each of them gets an account, and is sent by a panel: hardly a whole room in an hour.
+NEW = Limit(
+    "new participant",
+    200,
+    60,
+    "Too many new participants have come from your network in the last hour: try again later.",
+)
 SECONDS = 24 * 3600  # that a browser stays signed in
 
 
@@ -44,19 +51,25 @@ def panel_page(request: HttpRequest, key: str) -> HttpResponse:
     try:
         person = visits.person_in(link, request.GET)
         known = visits.known_visit(link, person)
-        if request.user.is_authenticated and not (known and known.member.user == request.user):
-            sentence = SIGNED_IN.format(_name(request.user))
+        if request.user.is_authenticated and not _is_participant(request.user):
+            sentence = SIGNED_IN.format(request.user)
             return refuse(request, 409, "You are signed in already", sentence)
         if request.method != "POST":
             return _welcome(request, link, campaign, known)
+        if known is None:
+            attempt([NEW.of(address_of(request))])
         visit = visits.arrive(link, person, now=timezone.now())
+    except TooMany as error:
+        return refuse(request, 429, TITLE, str(error))
     except UserError as error:
         return refuse(request, 404, TITLE, str(error))
     if has_rights(visit.member.user):
         return refuse(request, 403, TITLE, HAS_RIGHTS)
     login(request, visit.member.user, backend=settings.AUTHENTICATION_BACKENDS[0])
     request.session.set_expiry(SECONDS)
-    return redirect("visit") if visit.finished_at else redirect(_first_task(request, visit))
+    if visit.finished_at:
+        return redirect("visit", visit.pk)
+    return redirect(_first_task(request, visit))
 
 
 def has_rights(user: User) -> bool:
@@ -72,9 +85,10 @@ def _first_task(request: HttpRequest, visit: Visit) -> str:
     return go_on(asked, queue_id=visit.link.queue.queue_id)
 
 
-def _name(user: object) -> str:
+def _is_participant(user: object) -> bool:
+    """Who may be somebody else by now, at a computer that many use."""
     member = getattr(user, "member", None)
-    return "another participant" if member and member.crowd != INHOUSE.kind else str(user)
+    return member is not None and member.crowd != INHOUSE.kind
 
 
 def _campaign(link: PanelLink) -> Campaign:
@@ -106,25 +120,27 @@ def _welcome(
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_page
-def visit_page(request: MemberRequest) -> HttpResponse:
+def visit_page(request: MemberRequest, pk: int) -> HttpResponse:
     """How far a visit is, and its code; a POST ends it with what is done."""
-    visit = visits.last_visit(request.member)
-    if visit is None:
-        return refuse(request, 404, "No study here", NO_VISIT)
-    now = timezone.now()
-    has_work = bool(assignments.open_queues(request.member, now=now))
+    mine = visits.with_done(visits.visits_of(request.member))
+    visit = get_object_or_404(mine, pk=pk)
+    now, queue = timezone.now(), visit.link.queue
+    done = visits.done_of(visit)
+    left = max(0, visit.link.tasks - done.handed_in)
+    has_work = queue in assignments.queues_of(request.member, now=now) and bool(
+        assignments.open_queues(request.member, [queue], now=now)
+    )
     # Some panels pay a visit as a whole: then it is over when it is full, or nothing is left.
     may_stop = not (PANELS[visit.link.panel].session and has_work)
-    over = visits.is_full(visit) or (may_stop and request.method == "POST")
+    over = not left or (may_stop and request.method == "POST")
     if not visit.finished_at and over and visits.finish(visit, now=now):
-        return redirect("visit")
-    done = visits.done_in(visit)
+        return redirect("visit", visit.pk)
     content = {
         "visit": visit,
-        "title": visit.link.queue.title,
+        "title": queue.title,
         "panel": PANELS[visit.link.panel].title,
         "done": done,
-        "left": max(0, visit.link.tasks - done.handed_in),
+        "left": left,
         "in_hand": assignments.in_hand(request.member, now=now),
         "has_work": has_work,
         "may_stop": may_stop,

@@ -137,8 +137,10 @@ class PanelWorker(InhouseWorker):
         now = datetime.now(UTC)
         link = visits.links_to(hit_type_id).first()
         link = link or visits.open_link(hit_type_id, "connect", tasks=100, now=now)
-        Visit.objects.filter(member=self._member).delete()  # each HIT is a visit of its own
-        self._visit = visits.arrive(link, Person(self._member.participant.external_id), now=now)
+        # Each HIT is a visit of its own.
+        Visit.objects.filter(member=self._member, finished_at=None).update(finished_at=now)
+        person = Person(self._member.participant.external_id, uuid.uuid4().hex)
+        self._visit = visits.arrive(link, person, now=now)
         return super().accept(hit_id)
 
     def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:

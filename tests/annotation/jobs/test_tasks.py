@@ -16,7 +16,10 @@ from kombu.simple import SimpleQueue
 from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
-from annotation.crowd.inhouse.models import Assignment
+from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.crowd.inhouse.models import Assignment, HitType
+from annotation.crowd.inhouse.visits import open_link
+from annotation.crowd.prolific.models import Study
 from annotation.jobs.tasks import (
     EXPIRES,
     advance_campaign,
@@ -31,6 +34,7 @@ from annotation.pipeline.publishing.lifecycle import cancel
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.hits import KEPT
 from config import celery
+from tests.annotation.crowd.inhouse.team import SPEC
 from tests.annotation.pipeline.reconcile.drift import create_there
 from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.conftest import SetStage, StartMTurk
@@ -110,6 +114,25 @@ def test_the_clock_beats_for_a_complete_campaign_until_its_owner_is_told(
     advance_campaigns()
     assert sent(queue) == [stage.campaign.pk]
     stage.advance()
+    advance_campaigns()
+    assert sent(queue) == []
+
+
+def test_the_clock_beats_until_a_study_at_prolific_is_at_rest(
+    stage: Stage, queue: SimpleQueue
+) -> None:
+    stage.publish()
+    work_on_all(stage, "ada", "bob")
+    assert stage.advance().finished
+    type_id = InhouseCrowd().create_hit_type(SPEC)
+    HitType.objects.filter(type_id=type_id).update(type_id=stage.campaign.hit_type_id)
+    now = stage.mturk.clock.now()
+    link = open_link(stage.campaign.hit_type_id, "prolific", tasks=1, now=now)
+    study = Study.objects.create(link=link, minutes=5)
+    advance_campaigns()
+    assert sent(queue) == [stage.campaign.pk]
+    study.at_rest = True
+    study.save()
     advance_campaigns()
     assert sent(queue) == []
 

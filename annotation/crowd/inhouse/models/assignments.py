@@ -91,6 +91,15 @@ class Assignment(models.Model):
     member = models.ForeignKey(
         Member, on_delete=models.PROTECT, related_name="assignments", db_index=False
     )
+    # During which it was taken, by somebody whom a panel sent.
+    visit = models.ForeignKey(
+        "inhouse.Visit",
+        on_delete=models.PROTECT,
+        related_name="assignments",
+        null=True,
+        blank=True,
+        db_index=False,
+    )
     status = models.CharField(max_length=9, choices=Status.choices, default=Status.ACCEPTED)
     accepted_at = models.DateTimeField()
     deadline = models.DateTimeField()
@@ -130,6 +139,12 @@ class Assignment(models.Model):
             ),
             # adapter.py counts a HIT's assignments
             models.Index(fields=["posted_hit", "status"], name="assignments_of_a_hit"),
+            # visits.py: what was done during a visit
+            models.Index(
+                fields=["visit", "status"],
+                condition=Q(visit__isnull=False),
+                name="assignments_of_a_visit",
+            ),
             # leases.py asks whose time has run out
             models.Index(
                 fields=["deadline"], condition=Q(status="accepted"), name="assignments_in_hand"

@@ -123,7 +123,7 @@ WITHOUT: Mapping[str, str] = {
     "admin/turk/<slug:requester>/payouts/<int:number>.csv": "the file that `turk payouts` writes",
     **{f"work/turk/<environment:environment>{page}": OWN_WORK for page in PAGES_OF_TURK},
     "panel/<id:key>": OWN_WORK,
-    "work/visit": OWN_WORK,
+    "work/visits/<int:pk>": OWN_WORK,
     "work": OWN_WORK,
     "work/next": OWN_WORK,
     "work/instructions/<slug:name>": OWN_WORK,

@@ -10,7 +10,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.crowd.factory import site_of
 from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Assignment, Member, Visit
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import deliver
@@ -36,7 +36,10 @@ class Office:
 
     def member(self, name: str) -> Member:
         for link in self._links:
-            return visits.arrive(link, visits.Person(name), now=timezone.now()).member
+            mine = link.visits.filter(member__participant__external_id=name)
+            before = mine.exclude(finished_at=None).count()  # each task is a visit of its own
+            person = visits.Person(name, f"{name} {before}")
+            return visits.arrive(link, person, now=timezone.now()).member
         user, _ = User.objects.get_or_create(username=name)
         return Member.objects.get_or_create(user=user, defaults={"joined_at": timezone.now()})[0]
 
@@ -60,9 +63,8 @@ class Office:
         assert work is not None, f"{name} cannot get HIT {number}"
         sheet = sheet_of(self.hit(number), real, slips=slips)
         assignments.submit(self.member(name), work.assignment_id, sheet, now=timezone.now())
-        for link in self._links:
-            visits.finish(Visit.objects.get(member=work.member), now=timezone.now())
-            link.visits.all().delete()  # each task is a visit of its own
+        if work.visit:
+            visits.finish(work.visit, now=timezone.now())
         return work.assignment_id
 
     def advance(self) -> Pass:

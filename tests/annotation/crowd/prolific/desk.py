@@ -106,9 +106,15 @@ class Desk:
     def open_to(self, hit_id: str, name: str) -> None:
         """A study that leads to the HIT, and that the participant has taken no part in."""
         hit_type = PostedHit.objects.get(hit_id=hit_id).hit_type.type_id
-        links = visits.links_to(hit_type)
+        links = visits.links_to(hit_type).filter(closed_at=None)
         unseen = links.exclude(visits__member__participant__external_id=self.people[name].id)
-        self._link = unseen.first() or self.open(hit_type)
+        if (link := unseen.first()) is None:
+            for one in links:  # for as long as that has places, another one gets none
+                visits.close_link(one, now=self.now())
+                Study.objects.filter(link=one).update(at_rest=False)
+            self.crowd.tend(hit_type)
+            link = self.open(hit_type)
+        self._link = link
         self.crowd.tend(hit_type)
         self.prolific.clock.forward(3)
         self.crowd.tend(hit_type)

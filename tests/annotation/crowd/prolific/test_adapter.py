@@ -1,12 +1,15 @@
 """A visit at our desk is a submission at Prolific: confirmed, paid, or returned as a whole."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from annotation.crowd.inhouse import visits
-from annotation.crowd.inhouse.models import Assignment, PanelLink, Visit
+from annotation.crowd.inhouse.assignments import take
+from annotation.crowd.inhouse.models import Assignment, PanelLink, PostedHit, Visit
 from annotation.crowd.port import CrowdError
+from annotation.crowd.prolific.api.studies import Transition
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE
 from annotation.crowd.prolific.models import BonusPayment, Study
 from core.errors import UserError
@@ -50,6 +53,65 @@ def test_places_grow_with_what_is_open_and_never_for_visits_under_way(desk: Desk
     assert desk.places() == 5
 
 
+def test_who_has_reserved_a_place_and_not_come_yet_is_counted_as_coming(desk: Desk) -> None:
+    desk.publish(hits=5, max_assignments=1)
+    for _ in range(3):
+        desk.prolific.person().take(desk.study_id)
+    desk.tend()
+    assert desk.places() == 5
+
+
+def test_a_second_link_gets_only_the_places_that_the_first_one_lacks(desk: Desk) -> None:
+    (hit,) = desk.publish(hits=1, max_assignments=12)
+    desk.open(PostedHit.objects.get().hit_type.type_id)
+    desk.tend()
+    assert list(Study.objects.order_by("pk").values_list("study_id", flat=True))[1:] == [""]
+    visits.close_link(PanelLink.objects.earliest("pk"), now=desk.now())
+    Study.objects.update(at_rest=False)
+    desk.tend()
+    later = Study.objects.latest("pk").study_id
+    assert desk.prolific.client.studies.get(later).total_available_places == 12
+    assert hit
+
+
+def test_a_study_rests_while_there_are_no_tasks_and_goes_on_when_there_are(desk: Desk) -> None:
+    (hit,) = desk.publish(max_assignments=2)
+    desk.crowd.set_expiration(hit, desk.now())
+    desk.tend()
+    assert desk.prolific.status(desk.study_id) == "PAUSED"
+    assert Study.objects.get().at_rest
+    desk.crowd.set_expiration(hit, desk.now() + timedelta(days=1))
+    desk.tend()
+    assert desk.prolific.status(desk.study_id) == "ACTIVE"
+    assert desk.places() == 2
+    assert desk.do("ada")
+
+
+@pytest.mark.parametrize(("action", "status"), [("PAUSE", "PAUSED"), ("STOP", "COMPLETED")])
+def test_a_study_that_somebody_ended_at_prolific_stays_so(
+    desk: Desk, action: Transition, status: str
+) -> None:
+    desk.publish(max_assignments=3)
+    desk.prolific.client.studies.transition(desk.study_id, action)
+    for _ in range(3):
+        desk.tend()
+    assert (desk.prolific.status(desk.study_id), desk.places()) == (status, 3)
+
+
+def test_a_study_at_rest_costs_no_call(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.publish(max_assignments=1)
+    (done,) = desk.do("ada")
+    desk.tend()
+    desk.crowd.approve(done)
+    desk.tend()
+
+    def refuse(*arguments: object, **named: object) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(desk.prolific.client.studies._connection, "send", refuse)
+    desk.crowd.tend(PostedHit.objects.get().hit_type.type_id)
+
+
 def test_a_full_study_is_opened_again_for_votes_that_are_still_missing(desk: Desk) -> None:
     (hit,) = desk.publish(max_assignments=1)
     (done,) = desk.do("ada")
@@ -78,17 +140,18 @@ def test_work_is_submitted_once_prolific_says_that_the_participant_has_completed
     assert submitted(desk, hit) == [taken]
 
 
-def test_a_visit_is_paid_when_its_tasks_are_all_decided(desk: Desk) -> None:
+def test_the_first_task_to_be_approved_pays_the_visit_for_prolific_pays_it_as_a_whole(
+    desk: Desk,
+) -> None:
     desk.tasks = 2
     desk.publish(hits=2)
     first, second = desk.do("ada")
     desk.tend()
     desk.crowd.approve(first)
-    desk.tend()
-    assert desk.paid("ada") == 0
+    assert (desk.paid("ada"), desk.status(second)) == (200, "submitted")
     desk.crowd.approve(second)
     desk.tend()
-    assert desk.paid("ada") == 200
+    assert (desk.paid("ada"), desk.status(second)) == (200, "approved")
     assert Visit.objects.get().outcome == "approved"
 
 
@@ -186,6 +249,79 @@ def test_a_session_that_belongs_to_somebody_else_is_never_confirmed(desk: Desk) 
     assert Study.objects.get().strays == 1
 
 
+def test_a_visit_that_prolific_does_not_know_frees_its_task(desk: Desk) -> None:
+    """Somebody changed the session in the address; whose it really is may come by it later."""
+    (hit,) = desk.publish(max_assignments=1)
+    bob = desk.people["bob"] = desk.prolific.person()
+    address = bob.open(bob.take(desk.study_id))
+    made_up = desk.arrive(address.replace(bob.id, "e" * 24))
+    desk.work(made_up)
+    desk.tend()
+    seen = desk.crowd.hit(hit)
+    assert seen is not None
+    assert seen.available == 0
+    desk.prolific.clock.forward(10 * 60)
+    desk.tend()
+    visit = desk.arrive(address)
+    desk.work(visit)
+    desk.leave("bob", visit)
+    desk.tend()
+    assert len(submitted(desk, hit)) == 1
+    assert take(made_up.member, now=desk.now()) is None
+
+
+def test_the_session_of_somebody_who_is_here_already_lets_nobody_in(desk: Desk) -> None:
+    desk.publish()
+    visit = desk.come("ada")
+    with pytest.raises(UserError, match="Somebody else has come by this link"):
+        visits.arrive(desk.link, visits.Person("e" * 24, visit.session_id), now=desk.now())
+
+
+def test_a_session_longer_than_its_column_is_no_proper_one(desk: Desk) -> None:
+    desk.publish()
+    given = {"PROLIFIC_PID": "e" * 24, "SESSION_ID": "s" * 65}
+    with pytest.raises(UserError, match="no proper SESSION_ID"):
+        visits.person_in(desk.link, given)
+
+
+def test_an_id_is_deleted_once_its_study_is_decided(desk: Desk) -> None:
+    desk.publish()
+    (done,) = desk.do("ada")
+    member = desk.member("ada")
+    with pytest.raises(UserError, match="not paid or ended yet"):
+        visits.forget(member)
+    desk.tend()
+    desk.crowd.approve(done)
+    visits.forget(member)
+    desk.tend()
+    visit = Visit.objects.get()
+    assert (visit.outcome, visit.session_id) == ("approved", f"forgotten {visit.pk}")
+    assert desk.paid("ada") == 100
+
+
+def test_of_two_first_passes_one_makes_the_study(desk: Desk) -> None:
+    desk.publish()
+    Study.objects.update(study_id="", making_since=desk.now())
+    with pytest.raises(CrowdError, match="Another process") as error:
+        desk.tend()
+    assert not error.value.permanent
+    desk.prolific.clock.forward(6 * 60)
+    desk.tend()
+    assert desk.prolific.rows("SELECT COUNT(*) FROM studies") == [(1,)]
+
+
+def test_work_that_was_returned_at_prolific_is_not_approved(desk: Desk) -> None:
+    desk.publish()
+    (done,) = desk.do("ada")
+    desk.tend()
+    desk.people["ada"].give_up(Visit.objects.get().session_id)
+    with pytest.raises(CrowdError) as error:
+        desk.crowd.approve(done)
+    assert error.value.permanent
+    desk.tend()
+    assert desk.status(done) == "rejected"
+
+
 def test_a_second_study_waits_until_the_first_is_finished(desk: Desk) -> None:
     desk.publish(hits=2)
     desk.come("ada")
@@ -217,7 +353,7 @@ def test_a_closed_link_ends_its_study(desk: Desk) -> None:
 
 def test_a_study_whose_answer_got_lost_is_found_and_not_made_twice(desk: Desk) -> None:
     desk.publish()
-    Study.objects.update(study_id="", group_id="")
+    Study.objects.update(study_id="", group_id="", making_since=None)
     desk.tend()
     assert desk.prolific.rows("SELECT COUNT(*) FROM studies") == [(1,)]
     assert desk.prolific.rows("SELECT COUNT(*) FROM participant_groups") == [(1,)]

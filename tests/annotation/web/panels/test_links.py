@@ -160,6 +160,16 @@ def test_a_list_is_read_as_panels_write_it_and_nothing_is_guessed(
     assert [row["decision"] for row in rows] == decisions
 
 
+def test_a_number_in_another_column_names_nobody(campaign: Campaign, manager: Client) -> None:
+    """Some panels' IDs are short numbers."""
+    link, crowd = open_panel(campaign), InhouseCrowd(PANEL_SITE)
+    for person in ("7", "12", "20"):
+        for assignment in work(link, person, 1):
+            crowd.approve(assignment)
+    rows = rows_of(check(manager, link, ["who,minutes", "7,12", "12,20", "20,4", "99,5"]))
+    assert [row["decision"] for row in rows] == ["approve"] * 3 + ["reject"]
+
+
 @pytest.mark.parametrize(
     ("body", "fault"),
     [

@@ -1,5 +1,6 @@
 """People whom a panel sends: from its link to the code that they bring back."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
 from annotation.crowd.inhouse.models import Assignment, Member, PanelLink, Participant, Visit
 from annotation.models import Hit, Role
 from annotation.protocol.policy.crowds import PANEL
+from annotation.web.panels.visit import NEW
 from tests.annotation.web.stage import hit_at, offer_hits, sheet, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +41,11 @@ def come(link: PanelLink, person: str) -> tuple[Client, str]:
     return browser, came["Location"]
 
 
+def page_of(person: str) -> str:
+    """Of the visit; the only one where there is one."""
+    return f"/work/visits/{Visit.objects.get(member__participant__external_id=person).pk}"
+
+
 def judge(browser: Client, place: str) -> str:
     """Submits the task; where it goes on."""
     sent = browser.post(place, sheet(hit_at(place)))
@@ -57,16 +64,17 @@ def test_a_participant_does_the_tasks_of_a_visit_and_leaves_with_a_code(hits: li
     second = judge(browser, first)
     assert second.startswith("/work/")
     assert second != first
-    assert "1 of 2 tasks done" in text(browser.get("/work/visit"))
-    assert judge(browser, second) == "/work/visit"
-    over = browser.get("/work/visit", follow=True)
+    assert "1 of 2 tasks done" in text(browser.get(page_of("P7")))
+    assert judge(browser, second) == page_of("P7")
+    over = browser.get(page_of("P7"), follow=True)
     visit = Visit.objects.get()
     assert visit.finished_at
     assert len(visit.code) == 10
     assert visit.code in text(over)
     way = f'href="https://panel.example.org/done?who=P7&amp;cc={visit.code}"'
     assert way in over.content.decode()
-    assert browser.post("/work/next")["Location"] == "/work/visit"  # nothing more is theirs
+    nothing_more = browser.post("/work/next", follow=True)
+    assert nothing_more.request["PATH_INFO"] == page_of("P7")
 
 
 def test_the_same_id_goes_on_in_another_browser_and_counts_as_one_person(hits: list[Hit]) -> None:
@@ -89,7 +97,7 @@ def test_nothing_is_submitted_before_the_visit_is_finished(hits: list[Hit]) -> N
     assert [submitted(crowd, hit) for hit in done] == [0, 0]
     counts = [crowd.hit(hit_at(place).crowd_id) for place in (first, second)]
     assert [(one.pending, one.available, one.submitted) for one in counts if one] == [(1, 1, 0)] * 2
-    browser.post("/work/visit")
+    browser.post(page_of("P7"))
     assert [submitted(crowd, hit) for hit in done] == [1, 1]
 
 
@@ -124,11 +132,11 @@ def test_who_stops_early_gets_the_code_for_what_is_done_and_frees_the_task(
     hits: list[Hit],
 ) -> None:
     browser, first = come(link_to(hits), "P7")
-    nothing = browser.post("/work/visit", follow=True)
+    nothing = browser.post(page_of("P7"), follow=True)
     assert Visit.objects.get().finished_at is None  # nothing was done, nothing is paid
     assert "completion code" not in text(nothing)
     judge(browser, first)
-    over = browser.post("/work/visit", follow=True)
+    over = browser.post(page_of("P7"), follow=True)
     assert "You have submitted 1 task." in text(over)
     assert not Assignment.objects.filter(status=Assignment.Status.ACCEPTED).exists()
 
@@ -137,7 +145,7 @@ def test_when_the_tasks_run_out_the_visit_can_be_finished(hits: list[Hit]) -> No
     browser, place = come(link_to(hits, tasks=9), "P7")
     for _ in hits:
         place = judge(browser, place)
-    assert place == "/work/visit"
+    assert place == page_of("P7")
     assert "There are no more tasks for you" in text(browser.get(place))
 
 
@@ -168,6 +176,47 @@ def test_an_unknown_link_and_a_closed_one_let_nobody_new_in(hits: list[Hit]) -> 
     assert judge(browser, first).startswith("/work/")
 
 
+def test_in_two_campaigns_at_once_each_visit_has_tasks_and_a_code_of_its_own(
+    hits: list[Hit],
+) -> None:
+    others = offer_hits("second", hits=4, traits=PANEL)
+    browser, first = come(link_to(hits), "P7")
+    browser.post(address(link_to(others), "P7"))
+    earlier, later = Visit.objects.order_by("pk")
+    judge(browser, first)  # begun by the first link, and open when they came by the second
+    for visit, mine in ((earlier, hits), (later, others)):
+        place = f"/work/visits/{visit.pk}"
+        hit_type = visit.link.queue.queue_id
+        while (task := browser.post("/work/next", {"hit_type": hit_type})["Location"]) != place:
+            assert hit_at(task) in mine
+            judge(browser, task)
+        assert visit.code in text(browser.get(place, follow=True))
+    assert [visits.done_in(visit).handed_in for visit in (earlier, later)] == [2, 2]
+    assert (
+        list(later.assignments.values_list("posted_hit__queue", flat=True))
+        == [later.link.queue_id] * 2
+    )
+
+
+def test_a_visit_of_somebody_else_is_nobody_s_to_see(hits: list[Hit]) -> None:
+    link = link_to(hits)
+    come(link, "P7")
+    browser, _ = come(link, "P8")
+    assert browser.get(page_of("P7")).status_code == 404
+
+
+def test_more_new_participants_than_a_network_sends_have_to_wait(
+    hits: list[Hit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.web.panels.visit.NEW", replace(NEW, most=2))
+    link = link_to(hits)
+    for person in ("P7", "P8", "P7", "P8"):  # who is known already is not counted
+        come(link, person)
+    refused = Client().post(address(link, "P9"))
+    assert (refused.status_code, "from your network" in text(refused)) == (429, True)
+    assert Member.objects.count() == 2
+
+
 def test_a_signed_in_reader_keeps_their_account(hits: list[Hit]) -> None:
     browser = Client()
     browser.force_login(staff("ada"))
@@ -175,6 +224,17 @@ def test_a_signed_in_reader_keeps_their_account(hits: list[Hit]) -> None:
     assert refused.status_code == 409
     assert "You are signed in as ada" in text(refused)
     assert not Visit.objects.exists()
+
+
+def test_the_next_participant_at_the_same_computer_comes_in_as_themselves(
+    hits: list[Hit],
+) -> None:
+    link = link_to(hits)
+    browser, first = come(link, "P7")
+    judge(browser, first)
+    browser.post(address(link, "P8"))
+    assert browser.get(page_of("P8")).status_code == 200
+    assert browser.get(page_of("P7")).status_code == 404
 
 
 @pytest.mark.parametrize("right", ["staff", "superuser", "password", "role", "group"])
@@ -200,7 +260,7 @@ def test_team_and_panel_never_get_each_other_s_tasks(hits: list[Hit]) -> None:
     (own,) = offer_hits("own", reward_cents=15, title=hits[0].campaign.policy.title)
     browser, place = come(link_to(hits, tasks=50), "P7")
     theirs = set()
-    while place != "/work/visit":
+    while place != page_of("P7"):
         theirs.add(hit_at(place).campaign.name)
         place = judge(browser, place)
     assert theirs == {"study"}
@@ -236,7 +296,7 @@ def test_a_forgotten_participant_leaves_judgments_and_no_id(hits: list[Hit]) -> 
     assert not Participant.objects.exists()
     statuses = Assignment.objects.order_by("pk").values_list("status", flat=True)
     assert list(statuses) == [Assignment.Status.HELD, Assignment.Status.RETURNED]
-    assert browser.get("/work/visit").status_code == 302  # signed out
+    assert browser.get("/work").status_code == 302  # signed out
 
 
 def test_hostile_ids_are_shown_as_text(hits: list[Hit]) -> None:
@@ -244,5 +304,5 @@ def test_hostile_ids_are_shown_as_text(hits: list[Hit]) -> None:
     browser = Client()
     browser.post(f"/panel/{link.key}", QUERY_STRING="id=a%22%26b='c")
     judge(browser, f"/work/{Assignment.objects.get().assignment_id}")
-    over = browser.post("/work/visit", follow=True).content.decode()
+    over = browser.post(page_of("a\"&b='c"), follow=True).content.decode()
     assert "?id=a%22%26b%3D%27c" in over

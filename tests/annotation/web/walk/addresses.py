@@ -248,7 +248,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         panel/<id:key>
     """),
     (site("members", 404), site("members", 404), """
-        work/visit
+        work/visits/<int:pk>
     """),
     (site("manage", 404), NO, """
         admin/campaigns/<slug:name>/panels/

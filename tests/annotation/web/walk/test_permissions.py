@@ -46,8 +46,8 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", "/work/next"): (OUT, 403, "/work/HIT", 403, 403, 403, 403),
     ("GET", "/work/instructions/faq"): (f"{IN}/work/instructions/faq", 403, 200, *(403,) * 4),
     ("POST", "/work/instructions/faq"): (405,) * 7,
-    ("GET", "/work/visit"): (f"{IN}/work/visit", 403, 404, *(403,) * 4),
-    ("POST", "/work/visit"): (OUT, 403, 404, *(403,) * 4),
+    ("GET", "/work/visits/1"): (f"{IN}/work/visits/1", 403, 404, *(403,) * 4),
+    ("POST", "/work/visits/1"): (OUT, 403, 404, *(403,) * 4),
     ("GET", "/work/HIT"): (f"{IN}/work/HIT", 403, 200, 403, 403, 403, 403),
     ("POST", "/work/HIT"): (OUT, 403, "/work", 403, 403, 403, 403),
     ("GET", "/work/HIT/return"): (405,) * 7,
@@ -57,7 +57,7 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
 }
 # Each of these has tests of its own: the frame's page, health, the pages of other subjects.
 ELSEWHERE = {"home", "health", "metrics", "hit", "qualification-test", "people", "instructions"}
-ELSEWHERE |= {"panel", "adjudicate", "mail-preferences", "confirm-address", "unsubscribe"}
+ELSEWHERE |= {"panel", "visit", "adjudicate", "mail-preferences", "confirm-address", "unsubscribe"}
 ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
 ELSEWHERE |= {"turk", "sandbox", "external-submit", "turk-hits", "turk-earnings", "turk-hit"}
 ELSEWHERE |= {"turk-next", "turk-assignment", "html-question", "external-hit-script"}
