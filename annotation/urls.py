@@ -25,6 +25,7 @@ from annotation.web.notifications.preferences import (
     mail_preferences,
     unsubscribe_page,
 )
+from annotation.web.panels.events import prolific_event
 from annotation.web.panels.visit import panel_page, visit_page
 from annotation.web.turk.qualifications import (
     turk_qualification,
@@ -82,6 +83,7 @@ urlpatterns = [
     path("work", work, name="work"),
     path("work/next", take_next, name="next"),
     path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),
+    path("panels/prolific/events", prolific_event, name="prolific-event"),
     path("work/visits/<int:pk>", visit_page, name="visit"),
     path("panel/<id:key>", panel_page, name="panel"),
     path("work/<id:assignment_id>", assignment, name="assignment"),

@@ -14,6 +14,7 @@ from annotation.crowd.port import Crowd, CrowdError, CrowdSite
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import ProlificConnection
+from annotation.crowd.prolific.subscription import hook_url
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
 from annotation.protocol.policy.crowds import CrowdKind
 from core.errors import UserError
@@ -65,7 +66,8 @@ def _open_prolific(site: CrowdSite, storage: str) -> Crowd:
         client = ProlificClient(ProlificConnection(site.endpoint, settings.PROLIFIC_TOKEN, rate))
     except CrowdError as error:
         raise UserError(str(error)) from error
-    return ProlificCrowd(site, client, project_id=settings.PROLIFIC_PROJECT)
+    project = settings.PROLIFIC_PROJECT
+    return ProlificCrowd(site, client, project_id=project, hook_url=hook_url())
 
 
 def _mturk_endpoint() -> str:

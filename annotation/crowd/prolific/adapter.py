@@ -17,6 +17,7 @@ from annotation.crowd.prolific.errors import OutcomeUnknown
 from annotation.crowd.prolific.models import BonusPayment, Study
 from annotation.crowd.prolific.studies import Tender, refused_in_part
 from annotation.crowd.prolific.submissions import OUTCOMES, OVER, follow, move
+from annotation.crowd.prolific.subscription import keep_subscribed
 from annotation.protocol.policy.crowds import PROLIFIC
 
 SETTING = "QUORUM_PROLIFIC"
@@ -49,11 +50,13 @@ class ProlificCrowd(InhouseCrowd):
         client: ProlificClient,
         *,
         project_id: str = "",
+        hook_url: str = "",
         clock: Callable[[], datetime] = timezone.now,
     ) -> None:
         super().__init__(site, clock)
         self._client = client
         self._project_id = project_id or None
+        self._hook_url = hook_url
         self._workspace: str | None = None
 
     @property
@@ -86,7 +89,7 @@ class ProlificCrowd(InhouseCrowd):
 
     def tend(self, hit_type_id: str) -> None:
         """The studies of its links; one that cannot be tended keeps no other waiting."""
-        fault: CrowdError | None = None
+        fault = self._subscribe()
         for study in Study.objects.filter(link__in=links_to(hit_type_id)).select_related(
             "link__queue"
         ):
@@ -100,6 +103,15 @@ class ProlificCrowd(InhouseCrowd):
                 fault = fault or error
         if fault is not None:
             raise fault
+
+    def _subscribe(self) -> CrowdError | None:
+        """What went wrong: without events, passes see the same a little later."""
+        try:
+            with translated():
+                keep_subscribed(self._client, self._workspace_id, self._hook_url, self._clock())
+        except CrowdError as error:
+            return error
+        return None
 
     def approve(self, assignment_id: str) -> None:
         """And with it the visit: Prolific pays all of its tasks at once."""

@@ -1,4 +1,4 @@
-"""What a campaign has at Prolific: its studies, and the bonuses whose payment was begun."""
+"""What the site has at Prolific: studies, bonuses whose payment was begun, and who signs events."""
 
 from __future__ import annotations
 
@@ -29,6 +29,17 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.study_id or f"a study of {self.link}"
+
+
+class Hook(models.Model):
+    """That Prolific sends a workspace's events to this site, and what signs them."""
+
+    workspace_id = models.CharField(max_length=24, unique=True)
+    secret = models.CharField(max_length=200)
+    checked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.workspace_id
 
 
 class BonusPayment(models.Model):

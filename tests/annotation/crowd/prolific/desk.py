@@ -25,13 +25,15 @@ class Desk:
 
     prolific: Prolific
     tasks: int = 1
+    hook_url: str = ""
     people: dict[str, Person] = field(default_factory=dict)
     _number: int = 0
     _link: PanelLink | None = None
 
     @property
     def crowd(self) -> ProlificCrowd:
-        return ProlificCrowd(prolific_site(self.prolific.url), self.prolific.client, clock=self.now)
+        site, client = prolific_site(self.prolific.url), self.prolific.client
+        return ProlificCrowd(site, client, hook_url=self.hook_url, clock=self.now)
 
     def now(self) -> datetime:
         return EPOCH + timedelta(seconds=self.prolific.clock.now)

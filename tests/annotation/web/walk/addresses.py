@@ -247,6 +247,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (all_get(404), all_get(404), """
         panel/<id:key>
     """),
+    (NO, all_get(403), """
+        panels/prolific/events
+    """),
     (site("members", 404), site("members", 404), """
         work/visits/<int:pk>
     """),

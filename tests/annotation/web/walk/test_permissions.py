@@ -57,7 +57,15 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
 }
 # Each of these has tests of its own: the frame's page, health, the pages of other subjects.
 ELSEWHERE = {"home", "health", "metrics", "hit", "qualification-test", "people", "instructions"}
-ELSEWHERE |= {"panel", "visit", "adjudicate", "mail-preferences", "confirm-address", "unsubscribe"}
+ELSEWHERE |= {
+    "panel",
+    "visit",
+    "prolific-event",
+    "adjudicate",
+    "mail-preferences",
+    "confirm-address",
+    "unsubscribe",
+}
 ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
 ELSEWHERE |= {"turk", "sandbox", "external-submit", "turk-hits", "turk-earnings", "turk-hit"}
 ELSEWHERE |= {"turk-next", "turk-assignment", "html-question", "external-hit-script"}
