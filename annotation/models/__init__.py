@@ -26,7 +26,17 @@ from annotation.models.event import (
     MailPreference,
     Webhook,
 )
-from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Workforce
+from annotation.models.figures import (
+    AssignmentTally,
+    ControlTally,
+    PairTally,
+    QueryTally,
+    ReviewFigures,
+    Snapshot,
+    UntalliedHit,
+    WorkerFigures,
+    Workforce,
+)
 from annotation.models.hit import ChangedHit, Hit, HitItem
 from annotation.models.ledger import Account, Entry
 from annotation.models.outbox import OutboxMessage
@@ -37,6 +47,7 @@ from annotation.models.qualification import QualificationItem, QualificationResu
 __all__ = [
     "Account",
     "Assignment",
+    "AssignmentTally",
     "Attempt",
     "AuditEntry",
     "Behaviour",
@@ -46,6 +57,7 @@ __all__ = [
     "Control",
     "ControlCandidate",
     "ControlDraft",
+    "ControlTally",
     "Delivery",
     "DeliveryAttempt",
     "Entry",
@@ -59,16 +71,19 @@ __all__ = [
     "Judgment",
     "MailPreference",
     "OutboxMessage",
+    "PairTally",
     "PastRecord",
     "Pilot",
     "QualificationItem",
     "QualificationResult",
+    "QueryTally",
     "Request",
     "ReviewFigures",
     "Role",
     "SavedView",
     "Snapshot",
     "Triplet",
+    "UntalliedHit",
     "Webhook",
     "Worker",
     "WorkerFigures",

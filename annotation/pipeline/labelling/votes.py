@@ -1,7 +1,7 @@
 """What labels follow from: valid votes, read by the rule of `void_reason`, and adjudications."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,16 +86,27 @@ def cannot_judge_counts(campaign: Campaign, only: Collection[int] | None = None)
 
 def first_pairs(campaign: Campaign) -> Pairs:
     """The first two valid votes of each triplet that has them, counted by query."""
-    judgments = valid_judgments(campaign).annotate(
-        turn=_by_turns(RowNumber()), second=_by_turns(Lead("value"))
-    )
+    return as_pairs(first_pairs_of(campaign).items())
+
+
+def first_pairs_of(
+    campaign: Campaign, only: Collection[int] | None = None
+) -> Mapping[int, Sequence[int]]:
+    """By query, without those that have none. `only`: of these triplets."""
+    judgments = valid_judgments(campaign)
+    judgments = judgments if only is None else judgments.filter(triplet__in=only)
+    judgments = judgments.annotate(turn=_by_turns(RowNumber()), second=_by_turns(Lead("value")))
     firsts = judgments.filter(turn=1, second__isnull=False).order_by()
     rows = firsts.values_list("triplet__candidate__query_id", "value", "second")
     counts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
     for (query, first, second), triplets in Counter(rows.iterator(chunk_size=ROWS)).items():
         counts[query][2 * first + second] = triplets
-    # In the same order whatever the database's: the bootstrap draws rows by their places.
-    return np.array([counts[query] for query in sorted(counts)], dtype=np.int64).reshape(-1, 4)
+    return counts
+
+
+def as_pairs(counts: Iterable[tuple[int, Sequence[int]]]) -> Pairs:
+    """In the same order whatever the database's: the bootstrap draws rows by their places."""
+    return np.array([pairs for _, pairs in sorted(counts)], dtype=np.int64).reshape(-1, 4)
 
 
 def _by_turns(expression: Func) -> Window:
