@@ -54,6 +54,19 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='TripletTally',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('pair', models.PositiveSmallIntegerField()),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
+                ('query', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='retrieval.query')),
+                ('triplet', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.triplet')),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
             name='ControlTally',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -82,21 +95,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('hit', 'first', 'second'), name='one_tally_per_pair')],
-            },
-        ),
-        migrations.CreateModel(
-            name='QueryTally',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('no_no', models.PositiveIntegerField()),
-                ('no_yes', models.PositiveIntegerField()),
-                ('yes_no', models.PositiveIntegerField()),
-                ('yes_yes', models.PositiveIntegerField()),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
-                ('query', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='retrieval.query')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('query', 'campaign'), name='one_tally_per_query')],
             },
         ),
         migrations.RunPython(mark_judged, migrations.RunPython.noop),

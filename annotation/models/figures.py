@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from annotation.models.assignment import Assignment, Worker
-from annotation.models.campaign import Campaign, Control
+from annotation.models.campaign import Campaign, Control, Triplet
 from annotation.models.hit import Hit
 from retrieval.models import Query
 
@@ -115,25 +115,20 @@ class Tally(models.Model):
         return f"tally {self.pk} of {self.campaign}"
 
 
-class QueryTally(Tally):
-    """How many of a query's triplets got which first two valid votes."""
+class TripletTally(Tally):
+    """The first two valid votes of a triplet that has them."""
 
-    # The unique index below begins with it, and so do those of the others.
-    query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="+", db_index=False)
-    no_no = models.PositiveIntegerField()
-    no_yes = models.PositiveIntegerField()
-    yes_no = models.PositiveIntegerField()
-    yes_yes = models.PositiveIntegerField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["query", "campaign"], name="one_tally_per_query")
-        ]
+    triplet = models.OneToOneField(Triplet, on_delete=models.CASCADE, related_name="+")
+    query = models.ForeignKey(
+        Query, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )  # the triplet's
+    pair = models.PositiveSmallIntegerField()  # twice the first one and the second
 
 
 class ControlTally(Tally):
     """How a control was answered, without workers who are excluded."""
 
+    # The unique index below begins with it, as that of pairs does with the HIT.
     control = models.ForeignKey(Control, on_delete=models.CASCADE, related_name="+", db_index=False)
     answered = models.PositiveIntegerField()
     yes = models.PositiveIntegerField()

@@ -22,8 +22,7 @@ from annotation.models import (
     HitItem,
     Judgment,
     PairTally,
-    QueryTally,
-    Triplet,
+    TripletTally,
     UntalliedHit,
 )
 from annotation.models.figures import Tally
@@ -31,14 +30,14 @@ from annotation.pipeline.changes import in_parts, is_most, triplets_of
 from annotation.pipeline.labelling.votes import (
     ROWS,
     compared_judgments,
-    first_pairs_of,
+    first_votes,
     valid_judgments,
 )
 from annotation.pipeline.ledger.reservations import locked
 from annotation.protocol.screening.peer_agreement import agrees, beside_peers
 from core.files.bulk_insert import insert, insert_from_query
 
-KINDS: Sequence[type[Tally]] = (QueryTally, ControlTally, AssignmentTally, PairTally)
+KINDS: Sequence[type[Tally]] = (TripletTally, ControlTally, AssignmentTally, PairTally)
 OTHER = "triplet__judgments__"
 
 Kind = TypeVar("Kind", bound=Tally)
@@ -98,7 +97,7 @@ def _contents(campaign: Campaign, kind: type[Tally]) -> set[tuple[object, ...]]:
 def _count_again(campaign: Campaign) -> None:
     for kind in KINDS:
         kind._default_manager.filter(campaign=campaign).delete()
-    _count_queries(campaign)
+    _count_triplets(campaign)
     _count_controls(campaign)
     _count_assignments(campaign)
     _count_pairs(campaign)
@@ -107,12 +106,8 @@ def _count_again(campaign: Campaign) -> None:
 def _count_around(campaign: Campaign, hits: Sequence[int]) -> None:
     """Whatever follows from votes in these HITs, and from others' on their triplets."""
     triplets = triplets_of(hits)
-    queries = set(
-        Triplet.objects.filter(pk__in=triplets).values_list("candidate__query_id", flat=True)
-    )
-    QueryTally.objects.filter(campaign=campaign, query__in=queries).delete()
-    of_queries = campaign.triplets.filter(candidate__query__in=queries)
-    _count_queries(campaign, list(of_queries.values_list("pk", flat=True)))
+    TripletTally.objects.filter(triplet__in=triplets).delete()
+    _count_triplets(campaign, triplets)
 
     items = HitItem.objects.filter(hit__in=hits, control__isnull=False)
     controls = set(items.values_list("control_id", flat=True))
@@ -127,10 +122,10 @@ def _count_around(campaign: Campaign, hits: Sequence[int]) -> None:
     _count_pairs(campaign, around)
 
 
-def _count_queries(campaign: Campaign, triplets: Keys = None) -> None:
-    columns = ["campaign_id", "query_id", "no_no", "no_yes", "yes_no", "yes_yes"]
-    counts = first_pairs_of(campaign, triplets)
-    insert(QueryTally, columns, ([campaign.pk, query, *pairs] for query, pairs in counts.items()))
+def _count_triplets(campaign: Campaign, triplets: Keys = None) -> None:
+    source = "triplet__campaign_id", "triplet_id", "triplet__candidate__query_id", "pair"
+    columns = ["campaign_id", "triplet_id", "query_id", "pair"]
+    insert_from_query(TripletTally, columns, first_votes(campaign, triplets).values_list(*source))
 
 
 def _count_controls(campaign: Campaign, controls: Keys = None) -> None:

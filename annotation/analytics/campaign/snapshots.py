@@ -59,8 +59,8 @@ from annotation.analytics.campaign.status import (
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
 from annotation.analytics.workers import worker_figures
-from annotation.models import Assignment, Campaign, QueryTally, Snapshot
-from annotation.pipeline.labelling.votes import ROWS, as_pairs
+from annotation.models import Assignment, Campaign, Snapshot, TripletTally
+from annotation.pipeline.labelling.votes import ROWS, pairs_of
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.outlook import most_prolonging, outlook
 from annotation.pipeline.publishing.takers import stranded
@@ -189,9 +189,9 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
 
 
 def _pairs(campaign: Campaign) -> Pairs:
-    columns = "query_id", "no_no", "no_yes", "yes_no", "yes_yes"
-    rows = tallies_of(campaign, QueryTally).values_list(*columns)
-    return as_pairs((query, pairs) for query, *pairs in rows.iterator(chunk_size=ROWS))
+    rows = tallies_of(campaign, TripletTally).order_by().values_list("query_id", "pair")
+    counted = rows.annotate(Count("pk")).iterator(chunk_size=ROWS)
+    return pairs_of({(query, pair): triplets for query, pair, triplets in counted})
 
 
 class _Kind(NamedTuple):

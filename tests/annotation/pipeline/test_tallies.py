@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import AssignmentTally, ChangedHit, PairTally, QueryTally, UntalliedHit
+from annotation.models import AssignmentTally, ChangedHit, PairTally, TripletTally, UntalliedHit
 from annotation.pipeline import tallies
 from annotation.pipeline.manual.exclusion import exclude
 from annotation.pipeline.publishing.lifecycle import pause
@@ -45,11 +45,11 @@ def test_what_nobody_has_changed_is_not_counted_again(judged: Stage) -> None:
     assert {number for _, number in before & after} == {1}
 
 
-def test_who_is_excluded_is_in_no_pair_and_in_no_query_s_votes(judged: Stage) -> None:
+def test_who_is_excluded_is_in_no_pair(judged: Stage) -> None:
     assert [hit for hit, *_ in pairs(judged)] == [1, 2]
     exclude(judged.campaign, "ABOB", reason="careless")
     assert pairs(judged) == []
-    assert not tallies_of(judged.campaign, QueryTally).exists()
+    assert not tallies_of(judged.campaign, TripletTally).exists()
     assert count_all_again(judged.campaign) == 0
 
 

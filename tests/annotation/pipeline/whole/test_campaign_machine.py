@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 
 from annotation.models import Campaign
 from annotation.pipeline.manual.exclusion import preview
-from annotation.pipeline.outbox.threads import CALLS_A_THREAD
+from annotation.pipeline.outbox.threads import FEWEST_CALLS_A_THREAD
 from annotation.pipeline.recompute import Differences, audit
 from annotation.pipeline.tallies import bring_up_to_date
 from tests.annotation.pipeline.whole.campaign_actor import Actor
@@ -118,7 +118,7 @@ class CampaignMachine(RuleBasedStateMachine):
             "finish": lambda: actor.in_hand,
             "collect": lambda: len(model.stored()) < len(model.works),
             "recompute": lambda: len(model.reviewed()) < len(model.stored()),
-            "die": lambda: 0 < len(model.ready()) <= CALLS_A_THREAD,
+            "die": lambda: 0 < len(model.ready()) <= FEWEST_CALLS_A_THREAD,
             "deliver": lambda: model.outbox,
             "advance": lambda: self.last != "advance",
             "knock_in_vain": lambda: actor.offers(entitled=False),
