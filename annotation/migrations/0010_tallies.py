@@ -67,20 +67,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='ControlTally',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('answered', models.PositiveIntegerField()),
-                ('yes', models.PositiveIntegerField()),
-                ('workers', models.PositiveIntegerField()),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
-                ('control', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.control')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('control', 'campaign'), name='one_tally_per_control')],
-            },
-        ),
-        migrations.CreateModel(
             name='PairTally',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

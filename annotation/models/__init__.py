@@ -28,7 +28,6 @@ from annotation.models.event import (
 )
 from annotation.models.figures import (
     AssignmentTally,
-    ControlTally,
     PairTally,
     ReviewFigures,
     Snapshot,
@@ -57,7 +56,6 @@ __all__ = [
     "Control",
     "ControlCandidate",
     "ControlDraft",
-    "ControlTally",
     "Delivery",
     "DeliveryAttempt",
     "Entry",

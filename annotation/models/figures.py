@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from annotation.models.assignment import Assignment, Worker
-from annotation.models.campaign import Campaign, Control, Triplet
+from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit
 from retrieval.models import Query
 
@@ -125,21 +125,6 @@ class TripletTally(Tally):
     pair = models.PositiveSmallIntegerField()  # twice the first one and the second
 
 
-class ControlTally(Tally):
-    """How a control was answered, without workers who are excluded."""
-
-    # The unique index below begins with it, as that of pairs does with the HIT.
-    control = models.ForeignKey(Control, on_delete=models.CASCADE, related_name="+", db_index=False)
-    answered = models.PositiveIntegerField()
-    yes = models.PositiveIntegerField()
-    workers = models.PositiveIntegerField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["control", "campaign"], name="one_tally_per_control")
-        ]
-
-
 class AssignmentTally(Tally):
     """How many of its votes stand against a majority of others, and how many agree with it."""
 
@@ -151,6 +136,7 @@ class AssignmentTally(Tally):
 class PairTally(Tally):
     """What two workers said of the triplets that both judged, by the first one's HIT."""
 
+    # The unique index below begins with it.
     hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="+", db_index=False)
     first = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)
     second = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)

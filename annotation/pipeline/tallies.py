@@ -17,10 +17,8 @@ from annotation.models import (
     AssignmentTally,
     Campaign,
     ChangedHit,
-    ControlTally,
     Exclusion,
     HitItem,
-    Judgment,
     PairTally,
     TripletTally,
     UntalliedHit,
@@ -37,7 +35,7 @@ from annotation.pipeline.ledger.reservations import locked
 from annotation.protocol.screening.peer_agreement import agrees, beside_peers
 from core.files.bulk_insert import insert, insert_from_query
 
-KINDS: Sequence[type[Tally]] = (TripletTally, ControlTally, AssignmentTally, PairTally)
+KINDS: Sequence[type[Tally]] = (TripletTally, AssignmentTally, PairTally)
 OTHER = "triplet__judgments__"
 
 Kind = TypeVar("Kind", bound=Tally)
@@ -98,7 +96,6 @@ def _count_again(campaign: Campaign) -> None:
     for kind in KINDS:
         kind._default_manager.filter(campaign=campaign).delete()
     _count_triplets(campaign)
-    _count_controls(campaign)
     _count_assignments(campaign)
     _count_pairs(campaign)
 
@@ -108,11 +105,6 @@ def _count_around(campaign: Campaign, hits: Sequence[int]) -> None:
     triplets = triplets_of(hits)
     TripletTally.objects.filter(triplet__in=triplets).delete()
     _count_triplets(campaign, triplets)
-
-    items = HitItem.objects.filter(hit__in=hits, control__isnull=False)
-    controls = set(items.values_list("control_id", flat=True))
-    ControlTally.objects.filter(campaign=campaign, control__in=controls).delete()
-    _count_controls(campaign, controls)
 
     elsewhere = HitItem.objects.filter(triplet__in=triplets).values_list("hit_id", flat=True)
     around = {*hits, *elsewhere}
@@ -126,20 +118,6 @@ def _count_triplets(campaign: Campaign, triplets: Keys = None) -> None:
     source = "triplet__campaign_id", "triplet_id", "triplet__candidate__query_id", "pair"
     columns = ["campaign_id", "triplet_id", "query_id", "pair"]
     insert_from_query(TripletTally, columns, first_votes(campaign, triplets).values_list(*source))
-
-
-def _count_controls(campaign: Campaign, controls: Keys = None) -> None:
-    """The answers of workers who are excluded say something of the workers."""
-    excluded = Exclusion.in_force(campaign).values("worker")
-    answers = Judgment.objects.filter(triplet=None, assignment__hit__campaign=campaign)
-    answers = answers if controls is None else answers.filter(item__control__in=controls)
-    answers = answers.exclude(worker__in=excluded).order_by()
-    rows = answers.values_list("assignment__hit__campaign_id", "item__control_id")
-    counted = rows.annotate(
-        answered=Count("pk"), yes=Sum("value"), workers=Count("worker", distinct=True)
-    )
-    columns = ["campaign_id", "control_id", "answered", "yes", "workers"]
-    insert_from_query(ControlTally, columns, counted)
 
 
 def _count_assignments(campaign: Campaign, hits: Keys = None) -> None:

@@ -1,4 +1,4 @@
-"""How often a campaign's controls are answered as expected.
+"""How often a campaign's controls are answered as expected, from its judgments.
 
 Left out are the answers of workers who are excluded: they say something of the workers.
 """
@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from annotation.models import Campaign, Control, ControlTally
+from django.db.models import Count, QuerySet, Sum
+
+from annotation.models import Campaign, Control, Exclusion, Judgment
 from annotation.pipeline.labelling.votes import ROWS
-from annotation.pipeline.tallies import tallies_of
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 
 MOST = {
@@ -23,12 +24,20 @@ Figures = Mapping[str, Any]
 def control_figures(campaign: Campaign) -> dict[str, Any]:
     """By kind: totals, and [control, answered, right, workers] of the worst ones."""
     rates: defaultdict[str, list[ControlRate]] = defaultdict(list)
-    columns = "control__kind", "control", "answered", "yes", "workers"
-    rows = tallies_of(campaign, ControlTally).values_list(*columns)
-    for kind, control, answered, yes, workers in rows.iterator(chunk_size=ROWS):
+    for kind, *row in _rows(campaign).iterator(chunk_size=ROWS):
+        control, answered, yes, workers = row
         right = yes if kind == Control.Kind.POSITIVE else answered - yes
         rates[kind].append(ControlRate(control, answered, right, workers))
     return {kind.value: _together(rates[kind], most) for kind, most in MOST.items()}
+
+
+def _rows(campaign: Campaign) -> QuerySet[Judgment, Any]:
+    excluded = Exclusion.in_force(campaign).values("worker")
+    answers = Judgment.objects.filter(triplet=None, assignment__hit__campaign=campaign)
+    rows = answers.exclude(worker__in=excluded).order_by()
+    return rows.values_list("item__control__kind", "item__control").annotate(
+        answered=Count("pk"), yes=Sum("value"), workers=Count("worker", distinct=True)
+    )
 
 
 def _together(rates: list[ControlRate], most: int) -> dict[str, Any]:
