@@ -104,7 +104,7 @@ class UntalliedHit(models.Model):
 
 
 class Tally(models.Model):
-    """What figures are summed from; derived by `annotation.pipeline.tallies`."""
+    """What figures are summed from; derived by `annotation.pipeline.labelling.tallies`."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
 

@@ -11,11 +11,11 @@ from annotation.models import Campaign, Triplet
 from annotation.pipeline.changes import Changes, in_parts
 from annotation.pipeline.collecting.review import exclude_careless, review
 from annotation.pipeline.labelling.label import Outcome, counts, news, write_labels_in
+from annotation.pipeline.labelling.tallies import count_all_again
 from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.lifecycle import end_unneeded, wind_up
 from annotation.pipeline.publishing.top_up import request_missing_votes
-from annotation.pipeline.tallies import count_all_again
 
 
 @dataclass(frozen=True)

@@ -60,12 +60,12 @@ from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
 from annotation.analytics.workers import worker_figures
 from annotation.models import Assignment, Campaign, Snapshot, TripletTally
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.pipeline.labelling.votes import ROWS, pairs_of
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.outlook import most_prolonging, outlook
 from annotation.pipeline.publishing.takers import stranded
 from annotation.pipeline.setup.instructions import hits_of_versions
-from annotation.pipeline.tallies import tallies_of
 from annotation.protocol.estimates.downsampling import superfluous
 from annotation.protocol.estimates.eta import Rate, Reading, eta, rate_of
 from annotation.protocol.labels.agreement import Pairs, estimate, kappa, observed, rounded

@@ -8,7 +8,7 @@ import numpy as np
 from django.db.models import QuerySet, Sum
 
 from annotation.models import Campaign, PairTally, Worker
-from annotation.pipeline.tallies import tallies_of
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.protocol.labels.agreement import agreement, kappa, rounded
 
 MOST = 50  # pairs that are kept: 300 workers make 44,850

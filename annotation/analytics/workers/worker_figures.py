@@ -18,8 +18,8 @@ from annotation.analytics.workers.effort import Person, effort_of, histogram, pe
 from annotation.analytics.workers.item_reports import reported_items
 from annotation.analytics.workers.pair_agreement import worker_pairs
 from annotation.models import AssignmentTally, Campaign, WorkerFigures, Workforce
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.pipeline.outbox.claims import Clock
-from annotation.pipeline.tallies import tallies_of
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import is_near
 from annotation.protocol.screening.peer_agreement import Agreement

@@ -13,10 +13,10 @@ from annotation.models import Assignment, ChangedHit, Exclusion, OutboxMessage, 
 from annotation.pipeline.changes import Changes, mark_hits_of
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
+from annotation.pipeline.labelling.tallies import bring_up_to_date
 from annotation.pipeline.manual.exclusion import exclude, restore
 from annotation.pipeline.publishing.lifecycle import pause, resume
 from annotation.pipeline.recompute import Differences, audit, recompute
-from annotation.pipeline.tallies import bring_up_to_date
 from tests.annotation.pipeline.reconcile.drift import compare, repairs
 from tests.worlds.small_campaign import Stage
 

@@ -25,8 +25,8 @@ from annotation.analytics.campaign.snapshots import (
 )
 from annotation.jobs.tasks import advance_campaign, run_job
 from annotation.models import Assignment, Campaign, Judgment, Snapshot
+from annotation.pipeline.labelling.tallies import bring_up_to_date
 from annotation.pipeline.publishing.lifecycle import pause
-from annotation.pipeline.tallies import bring_up_to_date
 from annotation.protocol.labels.agreement import REPLICATES, SEED
 from retrieval.jobs.queue import request
 from tests.conftest import SetStage

@@ -23,10 +23,10 @@ from hypothesis.stateful import (
 )
 
 from annotation.models import Campaign
+from annotation.pipeline.labelling.tallies import bring_up_to_date
 from annotation.pipeline.manual.exclusion import preview
 from annotation.pipeline.outbox.threads import FEWEST_CALLS_A_THREAD
 from annotation.pipeline.recompute import Differences, audit
-from annotation.pipeline.tallies import bring_up_to_date
 from tests.annotation.pipeline.whole.campaign_actor import Actor
 from tests.conftest import StartMTurk
 from tests.support.examples import examples

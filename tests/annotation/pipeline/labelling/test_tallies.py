@@ -5,11 +5,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AssignmentTally, ChangedHit, PairTally, TripletTally, UntalliedHit
-from annotation.pipeline import tallies
+from annotation.pipeline.labelling import tallies
+from annotation.pipeline.labelling.tallies import bring_up_to_date, count_all_again, tallies_of
 from annotation.pipeline.manual.exclusion import exclude
 from annotation.pipeline.publishing.lifecycle import pause
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.tallies import bring_up_to_date, count_all_again, tallies_of
 from tests.worlds.small_campaign import Stage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]

@@ -31,7 +31,6 @@ from annotation.pipeline.labelling.votes import (
     first_votes,
     valid_judgments,
 )
-from annotation.pipeline.ledger.reservations import locked
 from annotation.protocol.screening.peer_agreement import agrees, beside_peers
 from core.files.bulk_insert import insert, insert_from_query
 
@@ -55,7 +54,8 @@ def bring_up_to_date(campaign: Campaign) -> None:
 
 @transaction.atomic
 def _count_changed(campaign: Campaign) -> None:
-    locked(campaign)  # meanwhile no pass takes a mark off, or makes one
+    # Meanwhile no pass takes a mark off, or makes one.
+    Campaign.objects.select_for_update().get(pk=campaign.pk)
     new = dict(_new(campaign).values_list("pk", "hit_id"))
     hits = sorted({*new.values(), *_followed(campaign).values_list("hit_id", flat=True)})
     if is_most(campaign, hits):
