@@ -55,7 +55,7 @@ def bring_up_to_date(campaign: Campaign) -> None:
 @transaction.atomic
 def _count_changed(campaign: Campaign) -> None:
     # Meanwhile no pass takes a mark off, or makes one.
-    Campaign.objects.select_for_update().get(pk=campaign.pk)
+    Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     new = dict(_new(campaign).values_list("pk", "hit_id"))
     hits = sorted({*new.values(), *_followed(campaign).values_list("hit_id", flat=True)})
     if is_most(campaign, hits):
