@@ -100,7 +100,9 @@ VARIABLES = {
         "How long the link to a file of a release works.", value="3600"
     ),
     "QUORUM_CLAIM_SECONDS": Variable(
-        "Seconds after which another process makes the calls of a process that died.", value="30"
+        "Seconds after which the calls of a process that died are free for another, which looks "
+        "for them four times in that time.",
+        value="20",
     ),
     "QUORUM_EMAIL_URL": Variable(
         "`smtp://user:password@host:587` with STARTTLS, or `smtps://` for TLS from the "

@@ -546,7 +546,8 @@ CELERY_BEAT_SCHEDULE = {
     },
     "share-the-calls": {
         "task": "quorum.deliver_campaigns",
-        "schedule": PASS_SECONDS,
+        # A dead process's calls are looked for often enough to be made soon after its claim ends.
+        "schedule": min(PASS_SECONDS, CLAIM_SECONDS / 4),
     },
     "reconcile": {
         "task": "quorum.reconcile_campaigns",

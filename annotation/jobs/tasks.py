@@ -37,7 +37,7 @@ from annotation.notifications.digest import note_new_work
 from annotation.operations.campaigns import forget_old_queries
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.advance import advance
-from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.outbox.claims import UNSENT, lapsed
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.completion import complete
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
@@ -84,11 +84,14 @@ def advance_campaign(campaign_id: int) -> None:
 
 @shared_task(name="quorum.deliver_campaigns")
 def deliver_campaigns() -> None:
-    """Where many calls wait, the workers that are free share them with the one at the pass."""
-    unsent = Count("outbox", filter=Q(outbox__state__in=UNSENT))
+    """Where many calls wait, the workers that are free share them with the one at the pass.
+
+    They also make those of a process that died.
+    """
+    unsent = OutboxMessage.objects.filter(campaign=OuterRef("pk"), state__in=UNSENT)
     rests = Campaign.State.PAUSED, Campaign.State.CANCELLED
-    many = _published().exclude(state__in=rests).annotate(unsent=unsent)
-    for campaign in many.filter(unsent__gte=MANY_CALLS):
+    many = Exists(unsent[MANY_CALLS - 1 : MANY_CALLS]) & ~Q(state__in=rests)
+    for campaign in _published().filter(many | Exists(unsent.filter(lapsed(timezone.now())))):
         deliver_campaign.apply_async((campaign.pk,), expires=EXPIRES)
 
 

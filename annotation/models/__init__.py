@@ -26,7 +26,16 @@ from annotation.models.event import (
     MailPreference,
     Webhook,
 )
-from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Workforce
+from annotation.models.figures import (
+    AssignmentTally,
+    PairTally,
+    ReviewFigures,
+    Snapshot,
+    TripletTally,
+    UntalliedHit,
+    WorkerFigures,
+    Workforce,
+)
 from annotation.models.hit import ChangedHit, Hit, HitItem
 from annotation.models.ledger import Account, Entry
 from annotation.models.outbox import OutboxMessage
@@ -37,6 +46,7 @@ from annotation.models.qualification import QualificationItem, QualificationResu
 __all__ = [
     "Account",
     "Assignment",
+    "AssignmentTally",
     "Attempt",
     "AuditEntry",
     "Behaviour",
@@ -59,6 +69,7 @@ __all__ = [
     "Judgment",
     "MailPreference",
     "OutboxMessage",
+    "PairTally",
     "PastRecord",
     "Pilot",
     "QualificationItem",
@@ -69,6 +80,8 @@ __all__ = [
     "SavedView",
     "Snapshot",
     "Triplet",
+    "TripletTally",
+    "UntalliedHit",
     "Webhook",
     "Worker",
     "WorkerFigures",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from django.db import models
 
-from annotation.models.assignment import Worker
-from annotation.models.campaign import Campaign
+from annotation.models.assignment import Assignment, Worker
+from annotation.models.campaign import Campaign, Triplet
+from annotation.models.hit import Hit
+from retrieval.models import Query
 
 
 class Snapshot(models.Model):
@@ -90,3 +92,60 @@ class WorkerFigures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} in {self.campaign}"
+
+
+class UntalliedHit(models.Model):
+    """A mark: what a pass has followed in this HIT is not yet in the tallies below."""
+
+    hit = models.OneToOneField(Hit, on_delete=models.CASCADE, primary_key=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"{self.hit}"
+
+
+class Tally(models.Model):
+    """What figures are summed from; derived by `annotation.pipeline.labelling.tallies`."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"tally {self.pk} of {self.campaign}"
+
+
+class TripletTally(Tally):
+    """The first two valid votes of a triplet that has them."""
+
+    triplet = models.OneToOneField(Triplet, on_delete=models.CASCADE, related_name="+")
+    query = models.ForeignKey(
+        Query, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )  # the triplet's
+    pair = models.PositiveSmallIntegerField()  # twice the first one and the second
+
+
+class AssignmentTally(Tally):
+    """How many of its votes stand against a majority of others, and how many agree with it."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="+")
+    compared = models.PositiveSmallIntegerField()
+    agreeing = models.PositiveSmallIntegerField()
+
+
+class PairTally(Tally):
+    """What two workers said of the triplets that both judged, by the first one's HIT."""
+
+    # The unique index below begins with it.
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="+", db_index=False)
+    first = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)
+    second = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)
+    shared = models.PositiveSmallIntegerField()
+    yes = models.PositiveSmallIntegerField()  # of the first
+    other_yes = models.PositiveSmallIntegerField()
+    both_yes = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "first", "second"], name="one_tally_per_pair")
+        ]

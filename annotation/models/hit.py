@@ -113,6 +113,10 @@ class ChangedHit(models.Model):
     """
 
     hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="changes")
+    # A pass has written the labels that follow; what it could not ask for yet, a later one does.
+    waits = models.BooleanField(default=False, db_default=False)
+    # The votes were counted since. They are counted again when a pass has written the labels.
+    tallied = models.BooleanField(default=False, db_default=False)
 
     def __str__(self) -> str:
         return f"change of {self.hit}"

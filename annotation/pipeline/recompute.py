@@ -1,7 +1,7 @@
 """Everything that follows from the record, in one transaction: nothing of it can be half done."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -11,6 +11,7 @@ from annotation.models import Campaign, Triplet
 from annotation.pipeline.changes import Changes, in_parts
 from annotation.pipeline.collecting.review import exclude_careless, review
 from annotation.pipeline.labelling.label import Outcome, counts, news, write_labels_in
+from annotation.pipeline.labelling.tallies import count_all_again
 from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.lifecycle import end_unneeded, wind_up
@@ -76,9 +77,10 @@ class Differences:
     exclusions: int
     places: int  # that were to be asked for
     cents: int  # reserved, that nobody needs
+    tallies: int  # that figures are summed from
 
     def __bool__(self) -> bool:
-        return any((self.labels, self.exclusions, self.places, self.cents))
+        return any(astuple(self))
 
 
 def audit(
@@ -98,7 +100,8 @@ def audit(
         places = _follow(campaign, Changes(campaign, everything=True), clock())
         labels = sum(before[pk] != stored for pk, stored in _outcomes(sorted(before)))
         freed = 0 if places else max(0, reserved - account_of(campaign).reserved_cents)
-        differences = Differences(labels, exclusions, places, freed)
+        tallies = count_all_again(campaign)
+        differences = Differences(labels, exclusions, places, freed, tallies)
         if not differences:
             transaction.set_rollback(True)
     return differences

@@ -14,7 +14,7 @@ from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Assignment, Campaign, Exclusion, HitItem, OutboxMessage
-from annotation.pipeline.labelling.votes import compared_judgments, first_pairs, valid_judgments
+from annotation.pipeline.labelling.votes import compared_judgments, first_pairs
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.setup.pool_depth import studied_campaign
@@ -132,10 +132,11 @@ def _votes(campaign: Campaign) -> dict[str, object]:
 
 def vote_counts(campaign: Campaign, pairs: Pairs) -> dict[str, object]:
     """Discarded votes would count, were their workers not excluded."""
-    votes = valid_judgments(campaign).count()
+    excluded = Exclusion.in_force(campaign).values("worker")
+    discarded = compared_judgments(campaign).filter(assignment__worker__in=excluded)
     return {
-        "votes": votes,
-        "votes_discarded": compared_judgments(campaign).count() - votes,
+        "votes": campaign.triplets.aggregate(votes=Sum("votes", default=0))["votes"],
+        "votes_discarded": discarded.count(),
         "ties": int(pairs[:, 1:3].sum()),
     }
 

@@ -59,15 +59,16 @@ from annotation.analytics.campaign.status import (
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
 from annotation.analytics.workers import worker_figures
-from annotation.models import Assignment, Campaign, Snapshot
-from annotation.pipeline.labelling.votes import first_pairs
+from annotation.models import Assignment, Campaign, Snapshot, TripletTally
+from annotation.pipeline.labelling.tallies import tallies_of
+from annotation.pipeline.labelling.votes import ROWS, pairs_of
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.outlook import most_prolonging, outlook
 from annotation.pipeline.publishing.takers import stranded
 from annotation.pipeline.setup.instructions import hits_of_versions
 from annotation.protocol.estimates.downsampling import superfluous
 from annotation.protocol.estimates.eta import Rate, Reading, eta, rate_of
-from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
+from annotation.protocol.labels.agreement import Pairs, estimate, kappa, observed, rounded
 from annotation.protocol.labels.label_error import wilson_interval
 from core.sqlite_busy import if_free
 from retrieval.models import Candidate
@@ -150,7 +151,7 @@ def spread(times: Sequence[tuple[datetime, int]], points: int) -> list[tuple[dat
 
 
 def _figures(campaign: Campaign, clock: Clock) -> Figures:
-    pairs = first_pairs(campaign)
+    pairs = _pairs(campaign)
     labels = _labels(campaign)
     assignments: Figures = assignment_counts(campaign)
     assignments["reviewed"] = assignments["submitted"] - assignments["to_review"]
@@ -185,6 +186,12 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
         if labels["labelled"]
         else None,
     }
+
+
+def _pairs(campaign: Campaign) -> Pairs:
+    rows = tallies_of(campaign, TripletTally).order_by().values_list("query_id", "pair")
+    counted = rows.annotate(Count("pk")).iterator(chunk_size=ROWS)
+    return pairs_of({(query, pair): triplets for query, pair, triplets in counted})
 
 
 class _Kind(NamedTuple):

@@ -1,18 +1,17 @@
-"""How far each two workers agree on the triplets that both judged: counted in the database."""
+"""How far each two workers agree on the triplets that both judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import Count, F, IntegerField, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 
-from annotation.models import Assignment, Campaign, Judgment, Worker
-from annotation.pipeline.labelling.votes import valid_judgments
+from annotation.models import Campaign, PairTally, Worker
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.protocol.labels.agreement import agreement, kappa, rounded
 
 MOST = 50  # pairs that are kept: 300 workers make 44,850
-OTHER = "triplet__judgments__"
 
 
 @dataclass(frozen=True)
@@ -45,20 +44,11 @@ def _most_first(counts: _Counts) -> tuple[int, int, int]:
     return -counts.shared, counts.first, counts.second
 
 
-def _counts(campaign: Campaign) -> QuerySet[Judgment, tuple[int, ...]]:
-    """A row a pair. The other votes on a triplet are found by its index.
-
-    Of the workers' keys alone: names in a group of half a million rows take as long again.
-    """
-    one = valid_judgments(campaign).alias(_other=F(f"{OTHER}worker"))
-    both = Assignment.valid(one, campaign, f"{OTHER}assignment__")
-    later = both.filter(_other__gt=F("worker"))  # type: ignore[misc]  # the alias above
-    pairs = later.order_by().values_list("worker", f"{OTHER}worker")
-    return pairs.annotate(
-        shared=Count("pk"),
-        yes=Sum("value"),
-        other_yes=Sum(f"{OTHER}value"),
-        both_yes=Sum(F("value") * F(f"{OTHER}value"), output_field=IntegerField()),
+def _counts(campaign: Campaign) -> QuerySet[PairTally, tuple[int, ...]]:
+    """A row a pair. Of the workers' keys alone: names in a group of many rows take long."""
+    rows = tallies_of(campaign, PairTally).order_by().values_list("first_id", "second_id")
+    return rows.annotate(
+        *(Sum(column) for column in ("shared", "yes", "other_yes", "both_yes")),
     )
 
 

@@ -6,29 +6,23 @@ hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and coun
 `pairs`, the workers who share most triplets (see `pair_agreement`), of `pairs_in_all`.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Sum
 from django.utils import timezone
 
 from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
 from annotation.analytics.workers.item_reports import reported_items
 from annotation.analytics.workers.pair_agreement import worker_pairs
-from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
-from annotation.pipeline.labelling.votes import ROWS, compared_judgments
+from annotation.models import AssignmentTally, Campaign, WorkerFigures, Workforce
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.pipeline.outbox.claims import Clock
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import is_near
-from annotation.protocol.screening.peer_agreement import (
-    Agreement,
-    Compared,
-    beside_peers,
-    peer_agreement_of,
-)
+from annotation.protocol.screening.peer_agreement import Agreement
 
 FRESH = timedelta(minutes=1)
 MOST_REPORTED = 500
@@ -79,17 +73,10 @@ def is_old(campaign: Campaign, last: Workforce | None) -> bool:
 
 
 def agreements_of(campaign: Campaign) -> dict[int, Agreement]:
-    """Worker -> agreement with the others; counted in the database, by the tallies that occur."""
-    excluded = set(Exclusion.in_force(campaign).values_list("worker_id", flat=True))
-    votes: defaultdict[int, list[Compared]] = defaultdict(list)
-    rows = (
-        compared_judgments(campaign)
-        .order_by()
-        .values_list("worker_id", "value", "triplet__votes", "triplet__positive_votes")
-    )
-    for worker, *tally, count in rows.annotate(count=Count("pk")).iterator(chunk_size=ROWS):
-        votes[worker].append(beside_peers(*tally, times=count, counts=worker not in excluded))
-    return {worker: peer_agreement_of(mine) for worker, mine in votes.items()}
+    """Worker -> agreement with the others."""
+    rows = tallies_of(campaign, AssignmentTally).order_by().values_list("assignment__worker_id")
+    sums = rows.annotate(agreeing=Sum("agreeing"), compared=Sum("compared"))
+    return {worker: Agreement(agreeing, compared) for worker, agreeing, compared in sums}
 
 
 def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigures:

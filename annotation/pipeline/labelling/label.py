@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.changes import in_parts, triplets_of
+from annotation.pipeline.changes import in_parts, is_most, triplets_of
 from annotation.pipeline.labelling.votes import (
     NO_EXPERTS,
     ROWS,
@@ -18,8 +18,6 @@ from annotation.pipeline.labelling.votes import (
 )
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
-
-MANY = 10  # where more than one in so many HITs changed, one look at all takes less time
 
 
 class Outcome(NamedTuple):
@@ -54,7 +52,7 @@ def write_labels_of(campaign: Campaign, triplets: Collection[int]) -> int:
 
 def write_labels_in(campaign: Campaign, hits: Sequence[int]) -> int:
     """The same for the triplets of these HITs."""
-    if hits and len(hits) * MANY > campaign.hits.count():
+    if is_most(campaign, hits):
         return write_labels(campaign)
     return sum(write_labels_of(campaign, triplets_of(some)) for some in in_parts(hits))
 

@@ -1,8 +1,8 @@
 """What labels follow from: valid votes, read by the rule of `void_reason`, and adjudications."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, F, Func, QuerySet, Sum, Window
@@ -86,14 +86,24 @@ def cannot_judge_counts(campaign: Campaign, only: Collection[int] | None = None)
 
 def first_pairs(campaign: Campaign) -> Pairs:
     """The first two valid votes of each triplet that has them, counted by query."""
-    judgments = valid_judgments(campaign).annotate(
-        turn=_by_turns(RowNumber()), second=_by_turns(Lead("value"))
-    )
-    firsts = judgments.filter(turn=1, second__isnull=False).order_by()
-    rows = firsts.values_list("triplet__candidate__query_id", "value", "second")
+    rows = first_votes(campaign).values_list("triplet__candidate__query_id", "pair")
+    return pairs_of(Counter(rows.iterator(chunk_size=ROWS)))
+
+
+def first_votes(campaign: Campaign, only: Collection[int] | None = None) -> QuerySet[Any]:
+    """The first of them, each with `pair`: twice its value and that of the second one."""
+    judgments = valid_judgments(campaign)
+    judgments = judgments if only is None else judgments.filter(triplet__in=only)
+    pair = F("value") * 2 + _by_turns(Lead("value"))
+    judgments = judgments.annotate(turn=_by_turns(RowNumber()), pair=pair)
+    return judgments.filter(turn=1, pair__isnull=False).order_by()
+
+
+def pairs_of(triplets: Mapping[tuple[int, int], int]) -> Pairs:
+    """From how many there are of each query and pair of votes."""
     counts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
-    for (query, first, second), triplets in Counter(rows.iterator(chunk_size=ROWS)).items():
-        counts[query][2 * first + second] = triplets
+    for (query, pair), count in triplets.items():
+        counts[query][pair] = count
     # In the same order whatever the database's: the bootstrap draws rows by their places.
     return np.array([counts[query] for query in sorted(counts)], dtype=np.int64).reshape(-1, 4)
 

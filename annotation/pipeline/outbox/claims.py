@@ -82,10 +82,13 @@ def _free(now: datetime, mine: str) -> Q:
     due = Q(retry_at=None) | Q(retry_at__lte=now)
     # Who still waits for answers renews its claim. A second sender would do no harm, since its
     # token is the same, but it would be one too many.
-    lapsed = now - timedelta(seconds=settings.CLAIM_SECONDS)
-    return Q(due, state=OutboxMessage.State.PENDING) | Q(
-        ~Q(claim=mine), state=OutboxMessage.State.CLAIMED, claimed_at__lt=lapsed
-    )
+    return Q(due, state=OutboxMessage.State.PENDING) | Q(~Q(claim=mine), lapsed(now))
+
+
+def lapsed(now: datetime) -> Q:
+    """Claimed by a process that must be dead: it would have renewed its claim."""
+    since = now - timedelta(seconds=settings.CLAIM_SECONDS)
+    return Q(state=OutboxMessage.State.CLAIMED, claimed_at__lt=since)
 
 
 def _in_turn(ready: QuerySet[OutboxMessage], held: Q) -> QuerySet[OutboxMessage]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from time import monotonic
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
@@ -66,10 +67,11 @@ def deliver(
     answered: list[Outcome] = []  # and not yet recorded
     mine = uuid.uuid4().hex
     with calling(crowd, threads=threads) as caller:
+        size = caller.fewest
         while True:
             short = _shortfall(campaign, crowd)
             held = _held(campaign, short)
-            batch = claim(campaign, clock(), mine, held=held, size=caller.batch)
+            batch = claim(campaign, clock(), mine, held=held, size=size)
             record = partial(_record, campaign, answered, clock())
             if not batch:
                 if not answered:
@@ -79,7 +81,9 @@ def deliver(
                 continue
             # The writer of the messages may have made the HIT type after we looked.
             campaign.refresh_from_db()
+            began = monotonic()
             answered = _send_all(batch, campaign, crowd, clock, caller, meanwhile=record)
+            size = caller.share(len(batch), monotonic() - began)
             faults = [outcome.error for outcome in answered if outcome.error]
             sent += len(answered) - len(faults)
             failed += sum(error.permanent for error in faults)

@@ -12,7 +12,8 @@ from django.conf import settings
 
 from annotation.crowd.port import Crowd
 
-CALLS_A_THREAD = 32  # in one batch: what is claimed, or stored, together
+CALLS_A_THREAD = 32  # in one batch: what is stored together, and the most that is claimed
+FEWEST_CALLS_A_THREAD = 8  # that are claimed: at first, and where they take long
 BEATS = 6  # while a claim lasts
 
 Asked = TypeVar("Asked")
@@ -22,7 +23,15 @@ Answer = TypeVar("Answer")
 @dataclass(frozen=True)
 class Caller:
     batch: int
+    fewest: int
     _pool: ThreadPoolExecutor | None
+
+    def share(self, made: int, seconds: float) -> int:
+        """How many to claim, where so many calls took so long: few, since they wait for a process
+        that dies, but as many as are made between two beats.
+        """
+        fitting = int(made * _between_beats() / max(seconds, 1e-3))
+        return max(self.fewest, min(fitting, self.batch))
 
     def each(
         self,
@@ -55,7 +64,7 @@ class Caller:
 class _Pulse:
     def __init__(self, beat: Callable[[], object]) -> None:
         self._beat = beat
-        self._rest = settings.CLAIM_SECONDS / BEATS
+        self._rest = _between_beats()
         self._due = monotonic() + self._rest
 
     def until(self, answer: Future[Answer]) -> Answer:
@@ -74,12 +83,16 @@ class _Pulse:
             self._due = monotonic() + self._rest
 
 
+def _between_beats() -> float:
+    return float(settings.CLAIM_SECONDS / BEATS)
+
+
 @contextmanager
 def calling(crowd: Crowd, *, threads: int | None = None) -> Iterator[Caller]:
     threads = threads or settings.CROWD_THREADS
-    batch = threads * CALLS_A_THREAD
+    sizes = threads * CALLS_A_THREAD, threads * FEWEST_CALLS_A_THREAD
     if crowd.site.is_local:  # a thread of its own would only take a connection of its own
-        yield Caller(batch, None)
+        yield Caller(*sizes, None)
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield Caller(batch, pool)
+        yield Caller(*sizes, pool)

@@ -86,13 +86,13 @@ def _audit(campaign: Campaign, report: Reconciled, clock: Clock) -> None:
     """Of what the repairs above change, nothing counts: each pass follows such changes."""
     differences = audit(campaign, until=_reviewed_until(campaign), clock=clock)
     if differences:
-        labels, exclusions, places, cents = astuple(differences)
+        labels, exclusions, places, cents, tallies = astuple(differences)
         sentence = (
             f"What passes had stored was not what follows from the record: {labels} labels, "
-            f"{exclusions} exclusions, {places} assignments to ask for and {cents} cents to "
-            "release. All are right now."
+            f"{exclusions} exclusions, {places} assignments to ask for, {cents} cents to release "
+            f"and {tallies} tallies of the votes. All are right now."
         )
-        report.did(Repair.RECOMPUTED, sentence, count=labels + exclusions + places or 1)
+        report.did(Repair.RECOMPUTED, sentence, count=labels + exclusions + places + tallies or 1)
 
 
 def _reviewed_until(campaign: Campaign) -> datetime:

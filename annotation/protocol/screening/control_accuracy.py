@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from annotation.protocol.labels.label_error import wilson_interval
@@ -32,5 +33,9 @@ def worst_first(rates: Iterable[ControlRate]) -> list[ControlRate]:
 
 
 def _best_case(rate: ControlRate) -> tuple[float, int, int]:
-    interval = rate.interval
-    return (interval[1] if interval else 1.0), -rate.answered, rate.control
+    return _highest(rate.right, rate.answered), -rate.answered, rate.control
+
+
+@cache  # few numbers, many controls
+def _highest(right: int, answered: int) -> float:
+    return wilson_interval(right, answered)[1] if answered else 1.0

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings as django_settings
+from django.db.models import F
 from kombu.simple import SimpleQueue
 from pytest_django import Settings
 
@@ -30,6 +31,7 @@ from annotation.jobs.tasks import (
     reconcile_campaigns,
 )
 from annotation.models import Campaign, Condition
+from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.lifecycle import cancel
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.hits import KEPT
@@ -38,6 +40,7 @@ from tests.annotation.crowd.inhouse.team import SPEC
 from tests.annotation.pipeline.reconcile.drift import create_there
 from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.conftest import SetStage, StartMTurk
+from tests.worlds.mturk import Killed, MortalCrowd
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -233,6 +236,24 @@ def test_other_workers_share_the_calls_of_a_big_publication(
     assert sent(queue, "deliver_campaign") == [many.campaign.pk]
     deliver_campaign(many.campaign.pk)
     assert not many.campaign.hits.filter(crowd_id=None).exists()
+
+
+def test_the_calls_of_a_killed_process_are_made_within_half_a_minute(
+    stage: Stage, queue: SimpleQueue
+) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    with pytest.raises(Killed):
+        deliver(stage.campaign, MortalCrowd(stage.mturk.url, calls=1, answered=True), threads=1)
+    between = timedelta(seconds=django_settings.CELERY_BEAT_SCHEDULE["share-the-calls"]["schedule"])
+    passed, late = timedelta(0), timedelta(seconds=30)
+    while stage.campaign.hits.filter(crowd_id=None).exists():
+        passed += between
+        assert passed <= late
+        stage.campaign.outbox.update(claimed_at=F("claimed_at") - between)
+        deliver_campaigns()
+        for campaign in sent(queue, "deliver_campaign"):
+            deliver_campaign(campaign)
+    assert stage.mturk.count("hits") == 5
 
 
 def test_a_shared_delivery_goes_to_no_other_crowd(

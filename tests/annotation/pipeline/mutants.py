@@ -211,8 +211,8 @@ MUTANTS = {
         "tests/annotation/pipeline/whole/test_inhouse.py",
     ): (("no budget for nothing", "if not first_round_cents(policy) or ", "if "),),
     ("annotation/pipeline/outbox/claims.py", "tests/annotation/pipeline/outbox/test_deliver.py"): (
-        ("a claim is respected", "claimed_at__lt=lapsed", "claimed_at__lt=now"),
-        ("a claim runs out", "claimed_at__lt=lapsed", "claimed_at=None"),
+        ("a claim is respected", "claimed_at__lt=since", "claimed_at__lt=now"),
+        ("a claim runs out", "claimed_at__lt=since", "claimed_at=None"),
         ("the first sending counts", 'Coalesce(F("first_sent_at"), now)', "now"),
     ),
     (

@@ -9,10 +9,11 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Assignment, ChangedHit, Exclusion, OutboxMessage, Triplet
+from annotation.models import Assignment, ChangedHit, Exclusion, OutboxMessage, PairTally, Triplet
 from annotation.pipeline.changes import Changes, mark_hits_of
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
+from annotation.pipeline.labelling.tallies import bring_up_to_date
 from annotation.pipeline.manual.exclusion import exclude, restore
 from annotation.pipeline.publishing.lifecycle import pause, resume
 from annotation.pipeline.recompute import Differences, audit, recompute
@@ -136,7 +137,7 @@ def test_what_a_pass_cannot_do_yet_keeps_one_mark(judged: Stage) -> None:
 
 
 def test_the_full_comparison_mends_what_passes_have_overlooked_and_tells(judged: Stage) -> None:
-    assert audit(judged.campaign) == Differences(0, 0, 0, 0)
+    assert audit(judged.campaign) == Differences(0, 0, 0, 0, 0)
     wrong = triplet_of(judged, 1)
     Triplet.objects.filter(pk=wrong.pk).update(label=1)
     Exclusion.objects.create(
@@ -153,9 +154,21 @@ def test_the_full_comparison_mends_what_passes_have_overlooked_and_tells(judged:
     assert repairs(report) == {"recomputed": 6}
     assert list(report.done) == [
         "What passes had stored was not what follows from the record: 5 labels, 0 exclusions, "
-        "1 assignments to ask for and 0 cents to release. All are right now."
+        "1 assignments to ask for, 0 cents to release and 0 tallies of the votes. "
+        "All are right now."
     ]
     assert compare(judged, full=True).done == []
+
+
+def test_the_full_comparison_mends_tallies_too(judged: Stage) -> None:
+    bring_up_to_date(judged.campaign)
+    right = list(PairTally.objects.values())
+    PairTally.objects.update(shared=9)
+    (sentence,) = compare(judged, full=True).done
+    assert "and 1 tallies of the votes" in str(sentence)
+    assert [row | {"id": None} for row in PairTally.objects.values()] == [
+        row | {"id": None} for row in right
+    ]
 
 
 def test_the_full_comparison_leaves_to_the_next_pass_what_it_has_to_do(judged: Stage) -> None:

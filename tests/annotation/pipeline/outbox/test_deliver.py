@@ -57,6 +57,15 @@ def test_what_each_batch_brought_is_recorded(stage: Stage, monkeypatch: pytest.M
     assert sorted(keys) == sorted(stage.campaign.hits.values_list("key", "crowd_id"))
 
 
+def test_a_process_that_dies_has_claimed_few_calls(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.pipeline.outbox.threads.FEWEST_CALLS_A_THREAD", 2)
+    publish(stage.campaign, stage.mturk.crowd)
+    die(stage)
+    assert stage.campaign.outbox.filter(state=OutboxMessage.State.CLAIMED).count() == 2
+
+
 def max_assignments(stage: Stage) -> int:
     return int(stage.mturk.rows("SELECT max_assignments FROM hits")[0][0])
 

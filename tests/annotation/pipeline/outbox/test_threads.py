@@ -70,6 +70,18 @@ def test_other_work_is_done_before_our_own_record_is_asked() -> None:
     assert order == ["before", 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("made", "seconds", "next_time"),
+    [(64, 0.0, 256), (256, 1.0, 256), (64, 2.0, 106), (256, 8.0, 106), (64, 6.4, 64)],
+)
+def test_what_is_claimed_next_is_made_between_two_beats(
+    mturk: Account, made: int, seconds: float, next_time: int
+) -> None:
+    with calling(mturk.crowd, threads=8) as caller:
+        assert caller.fewest == 64
+        assert caller.share(made, seconds) == next_time
+
+
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_batch_keeps_every_thread_busy_for_a_while(number: int) -> None:
     with calling(InhouseCrowd(), threads=number) as caller:
