@@ -88,7 +88,7 @@ def test_a_fair_file_needs_a_fraction_of_the_memory_that_it_may_have(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_apart, "MOST_MEMORY", read_apart.MOST_MEMORY // 4)
-    count, answer = 3_000, "long " * 8_000
+    count, answer = 1_200, "long " * 8_000
     path = tmp_path / name
     questions = [f"question {number}" for number in range(count)]
     if name.endswith(".parquet"):
