@@ -3,12 +3,14 @@
 Whatever the file unfolds to, the process that wants it lives on and says so in a sentence.
 """
 
+import fcntl
 import gc
 import os
 import resource
 import signal
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -22,6 +24,7 @@ T = TypeVar("T")
 MOST_MEMORY = 1_000_000_000  # bytes, beyond what the process begins with
 SECONDS = 20.0  # of a core, for any file; and for each megabyte of it
 SECONDS_A_MEGABYTE = 5.0
+AHEAD = 1 << 20  # bytes that may wait for the other process
 STATM = Path("/proc/self/statm")  # of Linux, which alone holds a process to such a limit
 
 
@@ -32,6 +35,9 @@ def read_apart(
     check_is_file(path)
     seconds = int(SECONDS + SECONDS_A_MEGABYTE * path.stat().st_size / 1e6)
     receiver, sender = Pipe(duplex=False)
+    if hasattr(fcntl, "F_SETPIPE_SZ"):  # of Linux: both can work at once
+        with suppress(OSError):  # it grants less
+            fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, AHEAD)
     child = os.fork()  # not spawned: nothing has to be imported again
     if not child:
         receiver.close()
