@@ -582,7 +582,10 @@ CELERY_BEAT_SYNC_EVERY = 1  # written at each beat: config/health.py looks at th
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"about": {"()": "core.log_context.About"}},
+    "filters": {
+        "about": {"()": "core.log_context.About"},
+        "no_traceback": {"()": "core.log_context.NoTraceback"},
+    },
     "formatters": {
         "line": {
             "class": "core.log_context.OneLine",
@@ -599,7 +602,10 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["stderr"], "level": _log_level()},
-    # Of the broker in folders it says at every start that no host was named.
-    "loggers": {"kombu.connection": {"level": "ERROR"}} if _has_folders_as_broker else {},
+    "loggers": {
+        "django.security.DisallowedHost": {"filters": ["no_traceback"]},
+        # Of the broker in folders it says at every start that no host was named.
+        "kombu.connection": {"level": "ERROR" if _has_folders_as_broker else "NOTSET"},
+    },
 }
 logging.captureWarnings(True)

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from typer.core import TyperCommand
 from typer.models import OptionInfo
 
-from core.errors import UserError
+from core.errors import OUT_OF_MEMORY, UserError
 from core.files.disk_full import is_full
 from core.output import Facts, Rendered, harmless, show
 
@@ -254,6 +254,8 @@ def _errors_in_one_sentence() -> Iterator[None]:
         if reason is None:
             raise
         raise Error(harmless(reason), returncode=REFUSED) from error
+    except MemoryError as error:
+        raise Error(OUT_OF_MEMORY, returncode=REFUSED) from error
     except KeyboardInterrupt as stop:
         message = "Stopped: run the same command again to continue."
         raise Error(message, returncode=INTERRUPTED) from stop

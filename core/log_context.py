@@ -54,6 +54,14 @@ class About(logging.Filter):
         return True
 
 
+class NoTraceback(logging.Filter):
+    """For what strangers cause, and nobody can mend here."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = None
+        return True
+
+
 class OneLine(logging.Formatter):
     """A record is one line, whatever texts it quotes; a traceback follows as it is."""
 

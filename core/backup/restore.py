@@ -65,8 +65,10 @@ def restore(path: Path, *, progress: Progress) -> dict[str, Any]:
 
 
 def _require_empty() -> None:
-    if tables := connection.introspection.table_names():
-        name = connection.settings_dict["NAME"]
+    name = connection.settings_dict["NAME"]
+    # A file of SQLite would be made by looking into it.
+    is_there = connection.vendor != "sqlite" or os.path.exists(name)
+    if tables := is_there and connection.introspection.table_names():
         raise UserError(
             f"The database {name} has {len(tables)} tables already, and a backup is restored into "
             f"an empty one: name another one, or move this one away. {NOTHING}"

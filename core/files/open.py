@@ -66,6 +66,11 @@ def _require_text(path: Path, start: bytes) -> None:
     for sign, what in NO_TEXT.items():
         if start.startswith(sign) or words.startswith(sign):
             raise UserError(f"{path} {what}.")
+    if start and not start.strip(b"\0"):
+        raise UserError(
+            f"{path} begins with zero bytes alone, as a file that was cut off while it was written:"
+            " get it again."
+        )
     controls = len(start) - len(start.translate(None, CONTROLS))
     half_empty = start.count(0) * 3 > len(start)
     if half_empty and controls == start.count(0):

@@ -8,9 +8,11 @@ import csv
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Number
 from pathlib import Path
 
 from core.errors import UserError
@@ -24,6 +26,14 @@ EXCERPT = 200
 TAB = "\t"
 DELIMITERS = {".csv": ",", ".tsv": TAB}
 NOT_UTF8 = "the row is not valid UTF-8 (save the file as UTF-8)"
+JSON_TYPES = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    bool: "true or false",
+    bytes: "binary data",
+    type(None): "null",
+}
 # Any of these column names will do.
 Column = tuple[str, ...]
 Names = Callable[[Sequence[str]], list[str]]  # of the columns, from a table's first line
@@ -204,10 +214,18 @@ def _json_row(number: int, line: str) -> Row:
     except json.JSONDecodeError as error:
         return Row(number, {}, f"the line is not JSON: {_json_fault(error)}", excerpt)
     except (RecursionError, ValueError) as error:
-        return Row(number, {}, f"the line is JSON that cannot be read: {error}", excerpt)
+        fault = f"the line is JSON that cannot be read: {beyond_limits(error)}"
+        return Row(number, {}, fault, excerpt)
     if not isinstance(value, dict):
         return Row(number, {}, f"the line is not an object but {json_type(value)}", excerpt)
     return Row(number, value, excerpt=excerpt)
+
+
+def beyond_limits(error: RecursionError | ValueError) -> str:
+    """What Python does not read, though it is JSON."""
+    if isinstance(error, RecursionError):
+        return "its lists and objects lie too deep in another"
+    return f"a number in it has more than {sys.get_int_max_str_digits():,} digits"
 
 
 def _json_fault(error: json.JSONDecodeError) -> str:
@@ -314,5 +332,7 @@ def not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def json_type(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
-    return names.get(type(value), "null" if value is None else "a number")
+    """Parquet has more types than JSON."""
+    if isinstance(value, Number) and not isinstance(value, bool):
+        return "a number"
+    return JSON_TYPES.get(type(value), f"a {type(value).__name__}")

@@ -17,6 +17,7 @@ from retrieval.corpus.corpora import (
     include,
 )
 from retrieval.corpus.ingest import IngestResult, ingest
+from retrieval.corpus.pair_reader import check_source
 from retrieval.corpus.sources.counts import source_counts
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import TopShare, share_of
@@ -94,6 +95,7 @@ def import_pairs(
 
     All but Parquet may be compressed as .gz. With --format, a source is read as it is published.
     """
+    source = check_source(source)
     chosen = corpus_named(corpus)
     best = _best(keep_best, score_field, scorer, device)
     size = os.path.getsize(file) if os.path.isfile(file) else None

@@ -10,10 +10,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count, Q
 
 from core.errors import UserError
-from core.files.rows import Row
 from core.progress import Progress, no_progress
 from retrieval.corpus.pair_reader import Pair, Reading, check_license, check_source
-from retrieval.corpus.rejected_rows import Rejects, rejects_path
+from retrieval.corpus.rejected_rows import Place, Rejects, rejects_path
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import KeptShare, Selection, TopShare
 from retrieval.models import QaPair
@@ -82,9 +81,11 @@ def _ingest(
     read = added = withdrawn = elsewhere = 0
     skipped: Counter[str] = Counter()
     for batch in reading.batches(progress):
-        read += len(batch)
-        skipped.update(row.skip for row in batch if row.skip)
-        usable = reading.usable(batch, rejects.add)
+        read += batch.rows
+        skipped.update(batch.skipped)
+        usable = batch.usable
+        for refused in batch.refused:
+            rejects.add(*refused)
         if selection:
             keeps = selection.keeps([pair.pair_key for _, pair in usable])
             usable = [one for one, kept in zip(usable, keeps, strict=True) if kept]
@@ -118,7 +119,7 @@ def _nothing(path: Path, result: IngestResult, first: str) -> str:
     )
 
 
-def _known(pairs: Sequence[tuple[Row, Pair]], source: str) -> tuple[int, int]:
+def _known(pairs: Sequence[tuple[Place, Pair]], source: str) -> tuple[int, int]:
     """How many of them are in the database and withdrawn; and how many are of another source."""
     known = QaPair.objects.filter(pair_key__in=[pair.pair_key for _, pair in pairs])
     others = Count("pk", filter=~Q(source=source))
@@ -126,7 +127,7 @@ def _known(pairs: Sequence[tuple[Row, Pair]], source: str) -> tuple[int, int]:
     return counts["withdrawn"], counts["others"]
 
 
-def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> int:
+def _add(pairs: Sequence[tuple[Place, Pair]], source: str, rejects: Rejects) -> int:
     """Insert those that are new to the database and to the batch; returns their number."""
     keys = [pair.pair_key for _, pair in pairs]
     ids = [pair.source_id for _, pair in pairs]
@@ -134,10 +135,10 @@ def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> in
     same_ids = QaPair.objects.filter(source=source, source_id__in=ids)
     key_of_id = dict(same_ids.values_list("source_id", "pair_key"))
     new = []
-    for row, pair in pairs:
+    for place, pair in pairs:
         if key_of_id.get(pair.source_id, pair.pair_key) != pair.pair_key:
             reason = f"the id {pair.source_id!r} of {source} already belongs to another text"
-            rejects.add(row, reason)
+            rejects.add(place, reason)
         elif pair.pair_key not in known:
             known.add(pair.pair_key)
             key_of_id[pair.source_id] = pair.pair_key

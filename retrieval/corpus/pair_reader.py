@@ -1,8 +1,7 @@
 """Q/a pairs as a user's file has them: each row read, checked and cleaned."""
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +10,11 @@ from typing import NamedTuple
 from django.conf import settings
 
 from core.errors import UserError
+from core.files.read_apart import read_apart
 from core.files.rows import Row, RowFault, number_field, optional_field, text_field
 from core.progress import Progress
 from core.text.clean import clean_text, is_utf8, pair_key, question_key
+from retrieval.corpus.rejected_rows import Place
 from retrieval.corpus.sources.formats import read_source
 from retrieval.corpus.sources.top_share import Selection, TopShare, selection
 
@@ -22,7 +23,7 @@ MAX_ANSWER = 50_000
 MAX_SOURCE = 100
 MAX_ID = 200
 MAX_LICENSE = 300
-BATCH = 2_000
+BATCH = 1_000
 MOST_REFUSED = 100_000  # rows in a row: the others are not read
 QUESTION = ("question",)
 ANSWER = ("answer",)
@@ -42,6 +43,17 @@ class Pair(NamedTuple):
 
 
 @dataclass
+class Batch:
+    """Some rows, read."""
+
+    rows: int = 0
+    usable: list[tuple[Place, Pair]] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)  # of these, where the file has them
+    refused: list[tuple[Place, str]] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
 class Reading:
     """A file with what its rows are read as."""
 
@@ -52,23 +64,34 @@ class Reading:
     best: TopShare | None
     _refused: int = field(default=0, init=False)  # rows in a row
 
-    def batches(self, progress: Progress) -> Iterator[list[Row]]:
-        return batched(read_source(self.path, self.format, progress), BATCH)
+    def batches(self, progress: Progress) -> Iterator[Batch]:
+        return read_apart(self.path, self._batches, progress)
 
-    def usable(
-        self, batch: Sequence[Row], refuse: Callable[[Row, str], object]
-    ) -> list[tuple[Row, Pair]]:
-        pairs = []
-        for row in batch:
-            try:
-                if not row.skip:
-                    pairs.append((row, self._pair(row)))
-            except RowFault as fault:
-                refuse(row, str(fault))
-                self._require_hope(row, str(fault))
+    def _batches(self, progress: Progress) -> Iterator[Batch]:
+        batch = Batch()
+        for row in read_source(self.path, self.format, progress):
+            self._read(row, batch)
+            if batch.rows == BATCH:
+                yield batch
+                batch = Batch()
+        if batch.rows:
+            yield batch
+
+    def _read(self, row: Row, batch: Batch) -> None:
+        batch.rows += 1
+        place = Place(row.line, row.excerpt)
+        try:
+            if row.skip:
+                batch.skipped[row.skip] += 1
             else:
-                self._refused = 0
-        return pairs
+                batch.usable.append((place, self._pair(row)))
+                if self.best and self.best.field:
+                    batch.scores.append(number_field(row, self.best.field))
+        except RowFault as fault:
+            batch.refused.append((place, str(fault)))
+            self._require_hope(row, str(fault))
+        else:
+            self._refused = 0
 
     def _require_hope(self, row: Row, reason: str) -> None:
         self._refused += 1
@@ -115,32 +138,20 @@ class Reading:
     ) -> Iterator[tuple[Sequence[float], Sequence[str]]]:
         none = True
         faults: Counter[str] = Counter()
-
-        def refuse(row: Row, reason: str) -> None:
-            if faults.total() < BATCH:  # all are told in the second reading
-                faults[reason] += 1
-
         for batch in self.batches(progress):
-            usable = self.usable(batch, refuse)
-            none = none and not usable
+            none = none and not batch.usable
+            if faults.total() < BATCH:  # all are told in the second reading
+                faults.update(reason for _, reason in batch.refused)
             if best.scorer:
-                texts = [(pair.question, pair.answer) for _, pair in usable]
-                scores: Sequence[float] = best.scorer.scores(texts).tolist() if texts else []
-            else:
-                scores = [number_field(row, best.field) for row, _ in usable]
-            yield scores, [pair.pair_key for _, pair in usable]
+                texts = [(pair.question, pair.answer) for _, pair in batch.usable]
+                batch.scores = best.scorer.scores(texts).tolist() if texts else []
+            yield batch.scores, [pair.pair_key for _, pair in batch.usable]
         if none:
             reasons = [reason for reason, _ in faults.most_common(1)] or ["there is no pair in it"]
             raise UserError(
                 f"Nothing was added: no row of {self.path} can be used and has a score; most "
                 f"often: {reasons[0]}."
             )
-
-
-def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    rows = iter(rows)
-    while batch := list(itertools.islice(rows, size)):
-        yield batch
 
 
 def check_license(license: str) -> str:

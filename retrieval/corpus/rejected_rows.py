@@ -6,11 +6,16 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TextIO
+from typing import NamedTuple, Self, TextIO
 
 from django.conf import settings
 
-from core.files.rows import Row
+
+class Place(NamedTuple):
+    """Of a row in its file, with its beginning."""
+
+    line: int
+    excerpt: str
 
 
 @dataclass
@@ -23,14 +28,14 @@ class Rejects:
     first: str = ""
     _file: TextIO | None = field(default=None, repr=False)
 
-    def add(self, row: Row, reason: str) -> None:
+    def add(self, place: Place, reason: str) -> None:
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._unfinished.open("w", encoding="utf-8", errors="backslashreplace")
         if self.most is None or self.count < self.most:
-            entry = {"line": row.line, "reason": reason, "text": row.excerpt}
+            entry = {"line": place.line, "reason": reason, "text": place.excerpt}
             self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        self.first = self.first or f"line {row.line}: {reason}"
+        self.first = self.first or f"line {place.line}: {reason}"
         self.count += 1
 
     @property

@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 
 from core.errors import UserError
 from core.files.open import open_unpacked
+from core.files.read_apart import read_apart
 from core.files.rows import DELIMITERS
 from core.progress import Progress
 from retrieval.corpus.sources.lazy import parquet_bytes
@@ -133,22 +135,27 @@ def require_moderate(path: Path, progress: Progress) -> None:
     """Refuse a file that unpacks to what no text does; `progress` counts its bytes on the disk."""
     size = path.stat().st_size
     most = min(MOST_UNPACKED, max(LEAST_UNPACKED, RATIO * size))
-    unpacked = 0
-    if path.name.endswith(".parquet"):
-        unpacked = parquet_bytes(path, most)
-        progress(size)
-    elif path.name.endswith(".gz"):
-        with open_unpacked(path) as (stream, raw):
-            reported = 0
-            while unpacked <= most and (step := stream.read(STEP)):
-                unpacked += len(step)
-                progress(raw.tell() - reported)
-                reported = raw.tell()
+    unpacked = sum(read_apart(path, partial(_unpacked, path, most), progress))
     if unpacked > most:
         raise UserError(
             f"{path} has {size:,} bytes and unpacks to more than {most:,}, which no text file "
             "does: unpack it and check its content."
         )
+
+
+def _unpacked(path: Path, most: int, progress: Progress) -> Iterator[int]:
+    """Bytes that it unpacks to, not counted any further than `most`."""
+    if path.name.endswith(".parquet"):
+        yield parquet_bytes(path, most)
+        progress(path.stat().st_size)
+    elif path.name.endswith(".gz"):
+        unpacked = reported = 0
+        with open_unpacked(path) as (stream, raw):
+            while unpacked <= most and (step := stream.read(STEP)):
+                unpacked += len(step)
+                progress(raw.tell() - reported)
+                reported = raw.tell()
+        yield unpacked
 
 
 def throw_away(folder: Path) -> None:

@@ -186,7 +186,8 @@ class _Import:
         reading = Reading(self.path, wanted["source"], "", wanted["format"] or None, None)
         with Rejects(self._rejected, MOST_REJECTED) as rejects:
             for batch in reading.batches(self._stage("reading")):
-                reading.usable(batch, rejects.add)
+                for refused in batch.refused:
+                    rejects.add(*refused)
 
     def _stage(self, doing: str, *, times: int = 1) -> Progress:
         """Counts the file's bytes, which are read so many times."""

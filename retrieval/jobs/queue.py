@@ -20,7 +20,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from core.errors import UserError
+from core.errors import OUT_OF_MEMORY, UserError
 from core.leases import MOST_ATTEMPTS, Heartbeat, free, take
 from core.log_context import about
 from core.progress import Progress
@@ -145,8 +145,9 @@ def _accounted(job: Job, watch: Watch) -> Iterator[None]:
     before = _Progress(job.result, job.stage, job.total, job.done)
     try:
         yield
-    except UserError as error:
-        if not _fail(job, _held(job), str(error)):
+    except (UserError, MemoryError) as error:
+        sentence = OUT_OF_MEMORY if isinstance(error, MemoryError) else str(error)
+        if not _fail(job, _held(job), sentence):
             raise JobLost from error
     except SoftTimeLimitExceeded:
         facts: dict[str, Any] = watch.facts()

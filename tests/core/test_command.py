@@ -206,6 +206,16 @@ def test_a_full_disk_is_one_sentence(error: Exception, sentence: str) -> None:
     assert (str(refused.value), refused.value.returncode) == (sentence, 2)
 
 
+def test_too_little_memory_is_one_sentence() -> None:
+    with pytest.raises(CommandError) as refused:
+        fail(MemoryError())
+    assert (str(refused.value), refused.value.returncode) == (
+        "This needs more memory than there is, or than the process may have: give it more, or do "
+        "it in smaller parts.",
+        2,
+    )
+
+
 @pytest.mark.parametrize(
     "number",
     [

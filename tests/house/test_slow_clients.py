@@ -1,26 +1,18 @@
 """Clients that send or read byte by byte, or nothing, keep nobody else waiting."""
 
 import contextlib
-import http.client
 import resource
 import signal
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from os import environ
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.urls import reverse
 
-from config.web_worker import MOST_BODY, UPLOADS
-from demo.processes import ROOT, dies_with_parent, without_outside
+from tests.support.running_site import Site
 
 FEW = 8  # connections; the server has four threads
 MANY = 1_000
-SOON = 10.0  # seconds, on a machine that does other things as well
 # As the site's, with less patience, so that a test need not have more.
 CONFIG = """
 from config import web_worker
@@ -45,44 +37,6 @@ SLOW = {
     "a form": b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na=",
 }
-
-
-class Site:
-    def __init__(self, folder: Path, app: str, config: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            self.port = server.getsockname()[1]
-        settings = {
-            "QUORUM_DATA": str(folder),
-            "QUORUM_BIND": f"127.0.0.1:{self.port}",
-            "PYTHONPATH": f"{ROOT}:{folder}",
-        }
-        command = [sys.executable, "-m", "gunicorn", app, "--config", config]
-        self.process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=without_outside(environ) | settings,
-            stdout=subprocess.DEVNULL,
-            preexec_fn=dies_with_parent(),
-        )
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=SOON)
-
-    def answers(self, path: str = "/health") -> bool:
-        """Whatever it says: this database has no tables."""
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SOON)
-        with contextlib.closing(client):
-            client.request("GET", path)
-            return client.getresponse().status in (200, 503)
-
-    def wait(self) -> "Site":
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            with contextlib.suppress(OSError):
-                if self.answers():
-                    return self
-            time.sleep(0.1)
-        raise AssertionError(f"it did not start ({self.process.poll()})")
 
 
 @pytest.fixture(scope="module")
@@ -121,30 +75,6 @@ def test_who_asks_to_close_and_does_not_is_not_waited_for(site: Site) -> None:
             one = held.enter_context(site.connect())
             one.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert site.answers()
-
-
-def test_only_who_is_signed_in_may_begin_to_send_a_large_body_and_where_it_belongs(
-    site: Site,
-) -> None:
-    assert (reverse("database-upload"), "/api/v1/jobs/import") == UPLOADS
-
-    def status(path: str, headers: Mapping[str, str] = {}, *, wait: float = SOON) -> int | None:
-        """None: it waits for the body."""
-        client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=wait)
-        with contextlib.closing(client):
-            client.putrequest("POST", path)
-            for name, value in {**headers, "Content-Length": str(MOST_BODY + 1)}.items():
-                client.putheader(name, value)
-            client.endheaders()
-            with contextlib.suppress(TimeoutError):
-                return client.getresponse().status
-        return None
-
-    signed_in = {"Cookie": "sessionid=something"}
-    assert [status(path) for path in ("/sign-in", *UPLOADS)] == [413, 413, 413]
-    assert status("/sign-in", signed_in) == 413
-    assert status(UPLOADS[0], signed_in, wait=1) is None
-    assert status(UPLOADS[1], {"Authorization": "Bearer something"}, wait=1) is None
 
 
 @pytest.fixture

@@ -5,10 +5,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import Error, close_old_connections
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework import serializers
 from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.generics import get_object_or_404
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -89,6 +94,20 @@ class ImportersSession(SessionAuthentication):
     def enforce_csrf(self, request: Request) -> None:
         require(request._request, IMPORT)
         super().enforce_csrf(request)
+
+
+def may_send(request: HttpRequest) -> bool:
+    """Whether the session or the token is of somebody who may import, before a body is taken."""
+    close_old_connections()
+    try:
+        request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+        by_token = BearerToken().authenticate(request)
+        user = by_token[0] if by_token else get_user(request)
+        return user.has_perm(IMPORT)
+    except (AuthenticationFailed, Error):
+        return False
+    finally:
+        close_old_connections()
 
 
 class Import(APIView):

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from core.errors import UserError
 from core.files.open import open_unpacked
-from core.files.rows import EXCERPT, json_type
+from core.files.rows import EXCERPT, beyond_limits, json_type
 from core.progress import Progress
 
 CHUNK = 1 << 16
@@ -71,7 +71,7 @@ class Window:
                 if self._ended:
                     raise self._broken(where, error.msg) from error
             except (RecursionError, ValueError) as error:
-                raise self._broken(where, str(error)) from error
+                raise self._broken(where, beyond_limits(error)) from error
             else:
                 # A number may go on in what is not read yet: 0. or 1e
                 whole = not isinstance(value, int | float) or self.text[end : end + 1] in NEXT

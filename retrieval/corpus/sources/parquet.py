@@ -24,7 +24,7 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     size, number, reported = os.path.getsize(path), 0, 0
     with _open(path) as file:
         total = file.metadata.num_rows
-        for batch in file.iter_batches(ROWS):
+        for batch in file.iter_batches(ROWS, use_threads=False):
             if (size_now := _text_bytes(batch)) > MOST_BATCH:
                 raise UserError(
                     f"{path} has {size_now / 1e6:,.0f} MB of text in {len(batch):,} rows from row "
@@ -46,7 +46,7 @@ def unpacked_bytes(path: Path, most: int) -> int:
         total = 8 * sum(_values_in_lists(file.metadata))
         texts = [one.name for one in file.schema_arrow if _is_text(one.type)]
         if texts:
-            for batch in file.iter_batches(MANY_ROWS, columns=texts):
+            for batch in file.iter_batches(MANY_ROWS, columns=texts, use_threads=False):
                 if total > most:
                     break
                 total += _text_bytes(batch)
@@ -87,9 +87,12 @@ def _open(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path) as file:
             texts = [one.name for one in file.schema_arrow if _is_text(one.type)]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
+        # Threads would take memory of their own, and these read few rows at a time.
+        with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
             yield file
-    except (pa.ArrowException, OSError, MemoryError) as error:
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())[:EXCERPT]
         raise UserError(
             f"{path} is not a whole Parquet file ({reason}): fetch it again."

@@ -174,3 +174,10 @@ def test_a_job_s_lines_name_the_job_and_its_error_forges_none(
     assert "\\n2026-03-01 09:12:03,211 error root: all is lost" in words
     assert fields["job"] == str(job.pk)
     assert job.error in fields["message"]
+
+
+def test_a_request_for_another_host_is_one_line(written: Written, client: Client) -> None:
+    assert client.get("/sign-in", headers={"host": "evil.example"}).status_code == 400
+    [(words, fields)] = written.lines("django.security.DisallowedHost")
+    assert "Invalid HTTP_HOST header: 'evil.example'" in words
+    assert "exc_info" not in fields

@@ -24,10 +24,9 @@ from core.backup.archive import members
 from core.backup.backup import back_up
 from core.backup.contents import files_in
 from core.backup.restore import restore
-from core.files.rows import Row
 from core.progress import no_progress
 from exports.models import ReleaseFile
-from retrieval.corpus.rejected_rows import Rejects, rejects_path
+from retrieval.corpus.rejected_rows import Place, Rejects, rejects_path
 from retrieval.corpus.uploads import new_folder
 from retrieval.index.versions import current_index
 from tests.annotation.pipeline.ledger.ledger_book import money
@@ -60,7 +59,7 @@ def use_everything(site: Path) -> None:
         emulator.commit()
     (new_folder() / "1.csv").write_text("question,answer\n")
     with Rejects(rejects_path(Path("pairs.csv"), "faq")) as rejects:
-        rejects.add(Row(1, {}, excerpt="?"), "there is no question")
+        rejects.add(Place(1, "?"), "there is no question")
     model = site / "models" / "mine" / "seed-1" / "model"
     model.mkdir(parents=True)
     (model / "weights.bin").write_bytes(b"weights")

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
-from retrieval.corpus.corpora import create_corpus
+from annotation.models import AuditEntry
+from retrieval.corpus.corpora import corpus_named, create_corpus
 from retrieval.models import IndexVersion, QaPair
+from retrieval.models.corpus import sources_of
 from tests.retrieval.conftest import AddPairs
 from tests.support.command_line import quorum
 
@@ -48,6 +50,18 @@ def test_an_import_into_a_corpus_builds_its_index_and_search_and_ask_keep_to_it(
         assert "Wet." not in said(command, "What is rain?", "--corpus", "weather")
     everything = said("search", "What is rain?")
     assert ("Wet." in everything, "Water." in everything) == (True, True)
+
+
+def test_a_source_has_the_same_name_everywhere_however_it_was_written(
+    pairs_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_corpus("weather", [])
+    words = "--source", "our\nown  faq ", "--corpus", "weather", "--json"
+    quorum("corpus", "import", str(pairs_file), *words)
+    assert json.loads(capsys.readouterr().out)["source"] == "our own faq"
+    assert set(QaPair.objects.values_list("source", flat=True)) == {"our own faq"}
+    assert sources_of(corpus_named("weather")) == ["our own faq"]
+    assert AuditEntry.objects.get(verb="import pairs").subject == "our own faq"
 
 
 def test_ingest_prints_one_line_of_json(

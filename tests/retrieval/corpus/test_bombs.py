@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import UserError
+from core.files import read_apart
 from core.files import rows as files
 from core.progress import no_progress
 from retrieval.corpus import pair_reader
@@ -66,6 +67,38 @@ def test_a_list_of_many_values(tmp_path: Path) -> None:
     del many, lists
     with pytest.raises(UserError, match="unpacks to more than"):
         require_moderate(path, no_progress)
+
+
+def test_what_no_count_foresees_ends_at_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few bytes of JSON become many objects: of a file that passes every other check."""
+    monkeypatch.setattr(read_apart, "MOST_MEMORY", 300_000_000)
+    path = tmp_path / "bomb.json.gz"
+    lists = b"[" + b"[]," * 9_000_000 + b"[]]"
+    path.write_bytes(gzip.compress(b'[{"question": "a", "answer": "b", "id": ' + lists + b"}]"))
+    require_moderate(path, no_progress)
+    with pytest.raises(UserError, match=r"bomb.json.gz takes more than 300 MB of memory to read"):
+        ingest(path, "faq", format="nq-open")
+    assert not QaPair.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["fair.parquet", "fair.jsonl.gz", "fair.csv"])
+def test_a_fair_file_needs_a_fraction_of_the_memory_that_it_may_have(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_apart, "MOST_MEMORY", read_apart.MOST_MEMORY // 4)
+    count, answer = 1_200, "long " * 8_000
+    path = tmp_path / name
+    questions = [f"question {number}" for number in range(count)]
+    if name.endswith(".parquet"):
+        pq.write_table(pa.table({"question": questions, "answer": [answer] * count}), path)
+    elif name.endswith(".csv"):
+        path.write_text("question,answer\n" + "".join(f"{one},{answer}\n" for one in questions))
+    else:
+        rows = (f'{{"question": "{one}", "answer": "{answer}"}}\n' for one in questions)
+        path.write_bytes(gzip.compress("".join(rows).encode(), 1))
+    assert ingest(path, "faq").added == count
 
 
 def test_what_a_text_file_unfolds_to_is_counted_as_it_is(tmp_path: Path) -> None:

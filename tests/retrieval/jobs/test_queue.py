@@ -39,15 +39,34 @@ def _refuse(job: Job, watch: Watch) -> Result:
     raise UserError("There is nothing to count.")
 
 
+def _fill(job: Job, watch: Watch) -> Result:
+    raise MemoryError
+
+
 def _break(job: Job, watch: Watch) -> Result:
     raise ZeroDivisionError
 
 
-HANDLERS: Mapping[str, Handler] = {"count": _count, "refuse": _refuse, "break": _break}
+HANDLERS: Mapping[str, Handler] = {
+    "count": _count,
+    "refuse": _refuse,
+    "fill": _fill,
+    "break": _break,
+}
 
 
 def asked(kind: str = "count") -> Job:
     return request(kind, "faq", {"upto": 3}, by=None)
+
+
+def test_a_job_that_needs_too_much_memory_says_so() -> None:
+    job = run(asked("fill").pk, "mine", HANDLERS)
+    assert job is not None
+    assert (job.state, job.error) == (
+        "failed",
+        "This needs more memory than there is, or than the process may have: give it more, or do "
+        "it in smaller parts.",
+    )
 
 
 def test_a_job_ends_with_what_came_of_it() -> None:

@@ -1,4 +1,6 @@
 import tracemalloc
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,6 +51,24 @@ def test_a_text_that_is_not_utf8_costs_its_row_alone(tmp_path: Path) -> None:
     assert (result.added, result.rejected) == (2, 1)
     assert result.rejects_path is not None
     assert "the row is not valid UTF-8" in result.rejects_path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (pa.array([b"Water."], pa.binary()), "binary data"),
+        (pa.array([1.5]), "a number"),
+        (pa.array([Decimal("1.5")]), "a number"),
+        (pa.array([date(2026, 1, 1)]), "a date"),
+    ],
+)
+def test_a_column_that_is_no_text_is_called_what_it_is(
+    values: pa.Array, what: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.parquet"
+    pq.write_table(pa.table({"question": ["What is rain?"], "answer": values}), path)
+    with pytest.raises(UserError, match=f"line 1: the answer is not a text but {what} "):
+        ingest(path, "faq")
 
 
 def test_a_time_that_no_calendar_has_costs_its_row_alone(tmp_path: Path) -> None:
