@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -113,6 +113,10 @@ class Requester:
         (answer, refusal), again = self.wire.until_answered(name, ask)
         assert again or not refusal, refusal
         return answer or {"refusal": refusal}
+
+    def post(self) -> None:
+        for number in range(HITS):
+            self.create(number)
 
     def create(self, number: int) -> None:
         """Of each third a place is added later."""
@@ -252,13 +256,13 @@ def test_a_server_that_is_killed_loses_pays_and_counts_nothing_twice(site: Servi
     payouts = []
     with ThreadPoolExecutor(PEOPLE + 3) as threads:
         try:
-            running = [threads.submit(one.work) for one in workers]
             killing = threads.submit(kill_the_site, site, lambda: len(sent), wire)
-            posting = threads.submit(lambda: [requester.create(each) for each in range(HITS)])
+            running: list[Future[Any]] = [threads.submit(one.work) for one in workers]
+            running += [killing, threads.submit(requester.post)]
             end = time.monotonic() + MOST_SECONDS
             while len(requester.approved) + len(requester.rejected) < PLACES:
                 assert time.monotonic() < end, f"{len(sent)} of {PLACES} were submitted"
-                for one in [one for one in (*running, killing, posting) if one.done()]:
+                for one in [one for one in running if one.done()]:
                     one.result()
                 for number in [*requester.hits]:
                     requester.review(number)
