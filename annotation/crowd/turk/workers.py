@@ -1,7 +1,7 @@
 """A member of the team at the site's Turk: what they may do there, have in hand, have earned."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ from annotation.crowd.emulator.state.questions import HTMLQuestion, frame_url, p
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.turk.models import RequesterAccount
-from annotation.crowd.turk.stores import Environment, open_stores, store_of
+from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.wire.session import Row, Session
 
 Wrong = tuple[Fields, Mapping[str, str]]  # what was entered in a form, and the faults of it
@@ -90,8 +90,10 @@ class TurkWorker:
     def __init__(self, member: Member, environment: Environment) -> None:
         self.worker_id = worker_id_of(member)
         self.environment = environment
-        self.stores = {account.name: store for account, store in open_stores(environment)}
-        self._figures = _figures(environment, self.worker_id)
+        accounts = RequesterAccount.objects.order_by("name")
+        stores = [(account, store_of(account, environment)) for account in accounts]
+        self.stores = {account.name: store for account, store in stores if account.active}
+        self._figures = _figures([store for _, store in stores], self.worker_id)
         for store in self.stores.values():
             if _known(store, self.worker_id) is None:
                 self._enter(store)
@@ -209,11 +211,11 @@ def submit(store: Store, assignment_id: str, fields: Fields) -> Row:
     return row
 
 
-def _figures(environment: Environment, worker_id: str) -> dict[str, Any]:
+def _figures(stores: Sequence[Store], worker_id: str) -> dict[str, Any]:
     """As a store has them, of all requesters together. Nobody is a Master here."""
     counts = {"Approved": 0, "Rejected": 0}
-    for account in RequesterAccount.objects.order_by("name"):
-        with store_of(account, environment).reading() as session:
+    for store in stores:
+        with store.reading() as session:
             rows = session.db.execute(
                 "SELECT status, COUNT(*) FROM assignments"
                 " WHERE worker_id = ? AND status IN ('Approved', 'Rejected') GROUP BY status",

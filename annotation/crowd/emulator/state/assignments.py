@@ -99,7 +99,7 @@ def oldest_open(session: Session, worker_id: str, hit_type_id: str) -> str | Non
         f"SELECT h.hit_id {OPEN} AND +h.hit_type_id = ? ORDER BY h.seq LIMIT 1",
         (worker_id, worker_id, hit_type_id),
     ).fetchone()
-    return row and row["hit_id"]
+    return str(row["hit_id"]) if row else None
 
 
 def previews(session: Session, worker_id: str) -> list[Row]:
