@@ -19,7 +19,7 @@ OFFERED = re.compile(r'<a [^>]*href="(/work/turk/production/[^"/]+/hits/\w+)"')
 ACCEPT = re.compile(r'action="(/worker/\w+/hits/\w+/accept)"')
 CSRF = "t" * 32
 TAKEN = 409
-NOTHING_SECONDS = 0.2  # until somebody looks again who has seen no HIT
+NOTHING_SECONDS = 3.0  # until somebody looks again who has seen no HIT
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Person(ABC):
         while not over.is_set():
             offered = offered or self.find()
             if not offered:
-                time.sleep(NOTHING_SECONDS)
+                over.wait(NOTHING_SECONDS)
                 continue
             status, assignment, _ = self.ask(
                 "accept", "POST", offered, {"csrfmiddlewaretoken": CSRF}
