@@ -86,6 +86,14 @@ class Wire:
         return answer
 
 
+def whole(answer: dict[str, Any]) -> dict[str, Any]:
+    """Killed after the head of an answer, the server has boto3 return one without its body."""
+    about = answer["ResponseMetadata"]["HTTPHeaders"]
+    if answer.keys() == {"ResponseMetadata"} and about["content-length"] != str(len("{}")):
+        raise LostError
+    return answer
+
+
 @dataclass
 class Requester:
     client: Any
@@ -100,7 +108,7 @@ class Requester:
 
         def ask() -> tuple[dict[str, Any], str]:
             try:
-                return getattr(self.client, name)(**parameters), ""
+                return whole(getattr(self.client, name)(**parameters)), ""
             except ClientError as error:
                 about = dict(error.response)
                 code = str(about.get("TurkErrorCode", error)).rpartition(".")[2]
@@ -269,12 +277,12 @@ def test_a_server_that_is_killed_loses_pays_and_counts_nothing_twice(site: Servi
                 if owed(lab):
                     payouts.append(new_payout(lab))
             assert killing.result() == KILLS
+            assert requester.call("get_account_balance")["OnHoldBalance"] == "0.00"
         finally:
             wire.over.set()
     compare(requester, sent, [line for one in payouts for line in lines_of(one)])
-    assert requester.client.get_account_balance()["OnHoldBalance"] == "0.00"
     print(f"\nchaos: {PLACES} assignments, {KILLS} kills, repeated {dict(wire.repeated)}")
-    assert {"send_bonus", "create_hit_with_hit_type", "submit"} < wire.repeated.keys()
+    assert wire.repeated.total() > 10 * KILLS
 
 
 def compare(requester: Requester, sent: dict[str, str], paid: list[tuple[object, ...]]) -> None:
