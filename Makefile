@@ -84,8 +84,8 @@ chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.house.mutants $(ONLY)
 
-bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and submitting, and 200 annotators at once; SIZE=release: a release of that size; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=controls: whether controls give themselves away; SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
-	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),campaign.size,$(if $(filter desk,$(SIZE)),judging,$(if $(filter release,$(SIZE)),release.size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter controls,$(SIZE)),control_leak,$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM)))))))
+bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and submitting, and 200 annotators at once; SIZE=release: a release of that size; SIZE=turk: HITs created, worked and paid at the site's Turk; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=controls: whether controls give themselves away; SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
+	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),campaign.size,$(if $(filter desk turk,$(SIZE)),$(if $(filter turk,$(SIZE)),turk,judging),$(if $(filter release,$(SIZE)),release.size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter controls,$(SIZE)),control_leak,$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM)))))))
 
 bench-models: $(VENV)/.dev ## trains and compares models on real data, and times it (ONLY=answers,speed; FULL=1: the paper's grid, for a GPU; MPNET=FOLDER)
 	$(BIN)/python -m benchmarks.models $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full) $(if $(MPNET),--mpnet $(MPNET))

@@ -438,6 +438,7 @@ SPECTACULAR_SETTINGS = {
         "DecisionState": "annotation.models.ControlCandidate.State",
         "DeliveryState": "annotation.models.Delivery.State",
         "EventType": "annotation.models.Event.Type",
+        "OfferedEventType": "annotation.models.event.OFFERED_TYPES",
         "HitState": "annotation.analytics.quality.hit_states.HitState",
         "JobState": "retrieval.models.Job.State",
         "ModelKind": "retrieval.models.TrainedModel.Kind",

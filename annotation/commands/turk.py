@@ -11,7 +11,12 @@ from django.conf import settings
 from django.core.management import call_command
 
 from annotation.access.audit_log import by_command, logged
-from annotation.crowd.turk.accounts import create_account, figures_of, named_account
+from annotation.crowd.turk.accounts import (
+    create_account,
+    figures_of,
+    named_account,
+    renew_keys,
+)
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.payments import HEAD, lines_of, numbered_payout
 from annotation.pipeline.ledger.dollars import dollars
@@ -36,10 +41,23 @@ def account(name: Name) -> Result:
     """Create a requester's account. Its secret key is shown only once."""
     with logged(by_command(), "turk-account", subject=name):
         made = create_account(name)
+    return _keys(made)
+
+
+@app.verb("renew", render=_variables)
+def renew(name: Name) -> Result:
+    """Give an account new keys. The old ones stop working at once."""
+    chosen = named_account(name)
+    with logged(by_command(), "turk-renew", subject=name):
+        renew_keys(chosen)
+    return _keys(chosen)
+
+
+def _keys(account: RequesterAccount) -> Result:
     return {
-        "account": made.name,
-        "AWS_ACCESS_KEY_ID": made.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": made.secret_access_key,
+        "account": account.name,
+        "AWS_ACCESS_KEY_ID": account.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": account.secret_access_key,
         "AWS_ENDPOINT_URL_MTURK": f"{settings.PUBLIC_URL}/turk/sandbox/",
     }
 

@@ -34,6 +34,7 @@ from annotation.models import (
 from annotation.models.access import KEPT_ANSWERS
 from annotation.notifications.deliver import deliver as deliver_all
 from annotation.notifications.digest import note_new_work
+from annotation.notifications.turk import take_turk_events
 from annotation.operations.campaigns import forget_old_queries
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.advance import advance
@@ -209,6 +210,7 @@ def run_job(job_id: int) -> None:
 def deliver_events() -> None:
     """To webhooks and by mail, whatever is due."""
     note_new_work(timezone.now())
+    take_turk_events()
     if sent := deliver_all():
         log.info("%s deliveries of events", sent)
 

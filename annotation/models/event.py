@@ -22,6 +22,7 @@ class Event(models.Model):
         RELEASE = "release.ready", "Release ready"
         JOB = "job.failed", "Job failed"
         WORK = "work.available", "New work for annotators"
+        TURK = "turk.events", "Events of a requester's HITs"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     type = models.CharField(max_length=20, choices=Type.choices)
@@ -38,6 +39,10 @@ class Event(models.Model):
     def message_id(self) -> str:
         """The same in every attempt: a receiver knows a message by it that it has had before."""
         return f"evt_{self.uid.hex}"
+
+
+# What anybody may want to hear of: a requester's events are for the requester alone.
+OFFERED_TYPES = [(type.value, str(type.label)) for type in Event.Type if type != Event.Type.TURK]
 
 
 class Condition(models.Model):
@@ -61,15 +66,29 @@ class Condition(models.Model):
 class Webhook(models.Model):
     """An address that events are sent to, signed with a secret that is shown once."""
 
-    url = models.CharField(max_length=500, unique=True)
+    url = models.CharField(max_length=500)
+    requester = models.ForeignKey(  # at the site's Turk, whose own events alone go there
+        "turk.RequesterAccount", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     types = models.JSONField(default=list)  # of the events; empty: all of them
-    secret = models.CharField(max_length=100)  # as it is, for a digest cannot sign
+    # As it is, for a digest cannot sign; empty: the requester's own key does.
+    secret = models.CharField(max_length=100)
     old_secret = models.CharField(max_length=100, blank=True)
     old_until = models.DateTimeField(null=True, blank=True)  # until then both sign
     active = models.BooleanField(default=True)
     fault = models.CharField(max_length=200, blank=True)  # why it is not, where nobody chose it
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["url"], condition=Q(requester=None), name="one_webhook_of_an_address"
+            ),
+            models.UniqueConstraint(
+                fields=["requester", "url"], name="one_webhook_of_a_requester_and_address"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"webhook {self.pk}"  # an address may hold a password of its own

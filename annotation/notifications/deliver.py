@@ -23,6 +23,7 @@ from standardwebhooks.webhooks import Webhook as Signer
 from annotation.models import Delivery, DeliveryAttempt, Event, Webhook
 from annotation.notifications.mail import compose
 from annotation.notifications.post import NotPosted, post
+from annotation.notifications.turk import secret_of
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +81,8 @@ def claim(now: datetime, *, but: Collection[int] = ()) -> Delivery | None:
             state=State.CLAIMED, claim=mine, claimed_at=now, attempts=F("attempts") + 1
         )
         if taken:
-            related = Delivery.objects.select_related("event__campaign", "webhook", "account")
-            return related.get(pk=pk)
+            related = "event__campaign", "webhook__requester", "account"
+            return Delivery.objects.select_related(*related).get(pk=pk)
     return None
 
 
@@ -121,12 +122,14 @@ def _post(webhook: Webhook, event: Event, now: datetime) -> Outcome:
 def payload(event: Event) -> str:
     at = event.at.isoformat().replace("+00:00", "Z")
     facts = {"type": event.type, "timestamp": at, "data": event.data}
+    if event.type == Event.Type.TURK:  # a program for MTurk reads it
+        facts = event.data
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
 
 
 def headers(webhook: Webhook, event: Event, body: str, now: datetime) -> dict[str, str]:
     """Signed again for each attempt: a receiver refuses an old timestamp."""
-    secrets = [webhook.secret]
+    secrets = [secret_of(webhook.requester) if webhook.requester else webhook.secret]
     if webhook.old_until and now < webhook.old_until:
         secrets.append(webhook.old_secret)
     signatures = [

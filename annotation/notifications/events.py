@@ -28,7 +28,7 @@ def emit(
     event = Event.objects.create(
         uid=uid or uuid4(), type=type, data=details, campaign=campaign, at=at or timezone.now()
     )
-    webhooks = Webhook.objects.filter(active=True).order_by("pk")
+    webhooks = Webhook.objects.filter(active=True, requester=None).order_by("pk")
     wanted = [one for one in webhooks if not one.types or type in one.types]
     Delivery.objects.bulk_create(
         [

@@ -10,7 +10,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.access.audit_log import Actor, logged
-from annotation.models import Delivery, Event, Webhook
+from annotation.models import Delivery, Webhook
+from annotation.models.event import OFFERED_TYPES
 from annotation.notifications.addresses import check_url
 from annotation.notifications.deliver import disable
 from core.errors import UserError
@@ -23,9 +24,10 @@ State = Delivery.State
 def add_webhook(url: str, types: Sequence[str], *, by: Actor) -> Webhook:
     """Its secret is in it, to be shown this once. UserError where the address is not taken."""
     host = check_url(url).hostname or ""
-    unknown = [one for one in types if one not in Event.Type.values]
+    offered = dict(OFFERED_TYPES)
+    unknown = [one for one in types if one not in offered]
     if unknown:
-        raise UserError(f"There is no event {unknown[0]!r}: choose of {', '.join(Event.Type)}.")
+        raise UserError(f"There is no event {unknown[0]!r}: choose of {', '.join(offered)}.")
     try:
         with logged(by, "add-webhook", subject=host, types=list(types)) as entry:
             chosen = list(dict.fromkeys(types))

@@ -14,6 +14,7 @@ from benchmarks.campaign import size as campaign
 from benchmarks.dashboard import __main__ as dashboard
 from benchmarks.judging import __main__ as judging
 from benchmarks.release import size as release
+from benchmarks.turk import __main__ as turk
 
 pytestmark = pytest.mark.services
 SHARE = 0.002  # of the paper's size: 900 triplets
@@ -48,6 +49,10 @@ def test_a_release() -> None:
 
 def test_taking_and_submitting_a_hit() -> None:
     assert judging.main(["--small"]) == 0
+
+
+def test_hits_are_created_worked_and_paid_at_the_turk() -> None:
+    assert turk.main(["--small"]) == 0
 
 
 def test_every_page_of_the_dashboard_answers() -> None:

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from annotation.access.audit_log import Actor, by_api
 from annotation.api.base.access import require, user_of
 from annotation.models import Delivery, DeliveryAttempt, Event, Webhook
+from annotation.models.event import OFFERED_TYPES
 from annotation.notifications.addresses import MOST_URL
 from annotation.notifications.webhooks import (
     MANAGE,
@@ -52,9 +53,9 @@ class NewWebhook(WebhookRow):
 class WebhookWanted(serializers.Serializer[dict[str, Any]]):
     url = Text(max_length=MOST_URL, help_text="an https URL at a public address")
     types = serializers.ListField(
-        child=serializers.ChoiceField(choices=Event.Type.choices),
+        child=serializers.ChoiceField(choices=OFFERED_TYPES),
         default=list,
-        max_length=len(Event.Type),
+        max_length=len(OFFERED_TYPES),
         help_text="kinds of event to send; empty: every kind",
     )
 
@@ -163,7 +164,7 @@ class RotateSecret(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         by = _manager(request)
-        webhook = get_object_or_404(Webhook, pk=pk)
+        webhook = get_object_or_404(Webhook, pk=pk, requester=None)
         rotate_secret(webhook, by=by)
         return Response(NewWebhook(webhook).data)
 

@@ -12,12 +12,15 @@ from django.views.decorators.http import require_POST
 from werkzeug import Request, Response
 
 from annotation.api.base.throttling import counts_in
+from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.http.app import MAX_BODY_BYTES
 from annotation.crowd.emulator.http.wire import Wire, json_response, throttled
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model
 from annotation.crowd.turk.signature import Sent, Unsigned, signer
 from annotation.crowd.turk.stores import Environment, store_of
+from annotation.notifications.addresses import check_url
+from core.errors import UserError
 from core.log_context import also_about
 
 CALLS_PER_MINUTE = 3_000  # of an account
@@ -50,7 +53,16 @@ def _answer(request: HttpRequest, environment: Environment) -> Response:
 
 @cache
 def _wire(store: Store) -> Wire:
-    return Wire(store, _model())
+    return Wire(store, _model(), _check_destination)
+
+
+def _check_destination(transport: str, destination: str) -> None:
+    if transport == "Email":
+        raise invalid("Transport must be SQS or SNS: this site posts events to a URL.")
+    try:
+        check_url(destination)
+    except UserError as error:
+        raise invalid(f"Destination must be a URL that events can be posted to. {error}") from error
 
 
 @cache

@@ -9,7 +9,7 @@ MTurk's rules for requesters, `state` the rules that both share, `question` what
 
 All 39 operations answer. What says that it is not supported: layouts of HITs, review policies
 (so that ListReviewPolicyResultsForHIT has no results) and answers that are files. Events are
-recorded, not sent.
+recorded, not sent: the site's own Turk sends them.
 
 The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
 What falls due by time is carried out by the next call, so auditors make one before they read.

@@ -14,12 +14,17 @@ TOKEN_LIFE = DAY  # for so long a UniqueRequestToken makes a repeated call harml
 Answer = dict[str, object]
 
 
+# Of notifications: the transport and the destination, or RequestError.
+CheckDestination = Callable[[str, str], None]
+
+
 @dataclass(frozen=True)
 class Call:
     session: Session
     parameters: Mapping[str, Any]  # valid under the service model
     request_id: str
     pager: Pager
+    check_destination: CheckDestination
 
     def page(self, query: str, fetch: Callable[[int | None, int], list[Row]]) -> Page:
         limit = self.parameters.get("MaxResults", DEFAULT_RESULTS)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.crowd.emulator.state import money
-from annotation.crowd.turk.models import NAME, RequesterAccount
+from annotation.crowd.turk.models import NAME, RequesterAccount, new_key_id, new_secret
 from annotation.crowd.turk.payments import book_deposits
 from annotation.crowd.turk.stores import Environment, store_of
 from core.errors import UserError
@@ -27,6 +27,12 @@ def create_account(name: str, owner: User | None = None) -> RequesterAccount:
             )
     except IntegrityError as error:
         raise UserError(f"There is an account {name} already: choose another name.") from error
+
+
+def renew_keys(account: RequesterAccount) -> None:
+    """The old ones are refused from now on."""
+    account.access_key_id, account.secret_access_key = new_key_id(), new_secret()
+    account.save(update_fields=["access_key_id", "secret_access_key"])
 
 
 def named_account(name: str) -> RequesterAccount:

@@ -33,6 +33,9 @@ class RequesterAccount(models.Model):
     )
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField()
+    # The last event of each store that is on its way to whom the requester named.
+    production_event = models.PositiveBigIntegerField(default=0, editable=False)
+    sandbox_event = models.PositiveBigIntegerField(default=0, editable=False)
 
     def __str__(self) -> str:
         return self.name

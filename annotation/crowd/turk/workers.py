@@ -1,9 +1,10 @@
 """A member of the team at the site's Turk: what they may do there, have in hand, have earned."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.http.worker_pages import FRAMES, NO_ASSIGNMENT
@@ -19,11 +20,12 @@ from annotation.crowd.emulator.state.questions import HTMLQuestion, frame_url, p
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.turk.models import RequesterAccount
-from annotation.crowd.turk.stores import Environment, open_stores, store_of
+from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.wire.session import Row, Session
 
 Wrong = tuple[Fields, Mapping[str, str]]  # what was entered in a form, and the faults of it
 PREFIX = "A"  # of worker ids at a Turk
+FIGURES = ("worker_id", "masters", "approval_percent", "approved_hits")
 ENDED = "Your membership has ended: what you had in hand goes to others."
 
 
@@ -88,10 +90,13 @@ class TurkWorker:
     def __init__(self, member: Member, environment: Environment) -> None:
         self.worker_id = worker_id_of(member)
         self.environment = environment
-        self.stores = {account.name: store for account, store in open_stores(environment)}
-        status = _status(environment, self.worker_id)
+        accounts = RequesterAccount.objects.order_by("name")
+        stores = [(account, store_of(account, environment)) for account in accounts]
+        self.stores = {account.name: store for account, store in stores if account.active}
+        self._figures = _figures([store for _, store in stores], self.worker_id)
         for store in self.stores.values():
-            _enter(store, self.worker_id, status)
+            if _known(store, self.worker_id) is None:
+                self._enter(store)
 
     def groups(self) -> list[Group]:
         """What may be discovered, with what the worker is not qualified for."""
@@ -101,7 +106,7 @@ class TurkWorker:
 
     def _groups_of(self, name: str, store: Store) -> Iterator[Group]:
         with store.reading() as session:
-            held = qualifications.held_values(session, self._row(session))
+            held = qualifications.held_values(session, self._figures)
             known = qualification_requests.known(session, self.worker_id)
             offered = {row["qualification_type_id"] for row in known if row["status"] == "Active"}
             for row in assignments.open_groups(session, self.worker_id):
@@ -170,17 +175,22 @@ class TurkWorker:
     def _like(self, session: Session, hit_id: str) -> str | None:
         """An open one of the same type."""
         hit_type_id = assignments.hit(session, hit_id)["hit_type_id"]
-        groups = assignments.open_groups(session, self.worker_id)
-        same = (row["hit_id"] for row in groups if row["hit_type_id"] == hit_type_id)
-        return next(same, None)
+        return assignments.oldest_open(session, self.worker_id, hit_type_id)
 
     def store(self, requester: str) -> Store:
+        """Where their figures are those of now, which each approval changes at all requesters."""
         if requester not in self.stores:
             raise Refused(404, "There is no such requester.")
-        return self.stores[requester]
+        store = self.stores[requester]
+        if _known(store, self.worker_id) != self._figures:
+            self._enter(store)
+        return store
 
-    def _row(self, session: Session) -> Row:
-        return assignments.worker(session, self.worker_id)
+    def _enter(self, store: Store) -> None:
+        """The store knows them, and the figures that its requirements ask for."""
+        masters, percent, approved = (self._figures[name] for name in FIGURES[1:])
+        with store.writing() as session:
+            assignments.register(session, self.worker_id, (masters, percent, approved))
 
 
 def submit(store: Store, assignment_id: str, fields: Fields) -> Row:
@@ -201,11 +211,11 @@ def submit(store: Store, assignment_id: str, fields: Fields) -> Row:
     return row
 
 
-def _status(environment: Environment, worker_id: str) -> tuple[bool, int, int]:
-    """Masters, which nobody is here; percent approved and number, of all requesters together."""
+def _figures(stores: Sequence[Store], worker_id: str) -> dict[str, Any]:
+    """As a store has them, of all requesters together. Nobody is a Master here."""
     counts = {"Approved": 0, "Rejected": 0}
-    for account in RequesterAccount.objects.order_by("name"):
-        with store_of(account, environment).reading() as session:
+    for store in stores:
+        with store.reading() as session:
             rows = session.db.execute(
                 "SELECT status, COUNT(*) FROM assignments"
                 " WHERE worker_id = ? AND status IN ('Approved', 'Rejected') GROUP BY status",
@@ -214,19 +224,18 @@ def _status(environment: Environment, worker_id: str) -> tuple[bool, int, int]:
             for status, count in rows:
                 counts[status] += count
     approved, decided = counts["Approved"], sum(counts.values())
-    return False, 100 * approved // decided if decided else 100, approved
+    percent = 100 * approved // decided if decided else 100
+    return dict(zip(FIGURES, (worker_id, 0, percent, approved), strict=True))
 
 
-def _enter(store: Store, worker_id: str, status: tuple[bool, int, int]) -> None:
-    """The store knows them, and the figures that its requirements ask for."""
+def _known(store: Store, worker_id: str) -> dict[str, Any] | None:
     with store.reading() as session:
         known = session.db.execute(
-            "SELECT masters, approval_percent, approved_hits FROM workers WHERE worker_id = ?",
+            "SELECT worker_id, masters, approval_percent, approved_hits FROM workers"
+            " WHERE worker_id = ?",
             (worker_id,),
         ).fetchone()
-    if known is None or tuple(known) != status:
-        with store.writing() as session:
-            assignments.register(session, worker_id, status)
+    return known and dict(known)
 
 
 def _group(name: str, row: Row, unmet: list[Lack], *, may_preview: bool) -> Group:

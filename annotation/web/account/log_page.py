@@ -34,7 +34,7 @@ OTHER_VERBS = (
     "label", "lockout",
     "prune vectors", "register model",
     "resend", "revoke-invitation", "reset-password", "rotate-secret",
-    "turk-account", "turk-close", "turk-open",
+    "turk-account", "turk-close", "turk-open", "turk-renew",
     "unlock", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 

@@ -19,6 +19,7 @@ from annotation.access.audit_log import by_page, record
 from annotation.access.roles import may_enter
 from annotation.access.throttle import Limit, TooMany, attempt
 from annotation.models import Event
+from annotation.models.event import OFFERED_TYPES
 from annotation.notifications.mail import choose, has_mail_server, link, unsubscribe, unwanted_by
 from annotation.web.base.guards import refuse
 from core.frame import framed_for_reader
@@ -71,7 +72,7 @@ def mail_preferences(request: HttpRequest) -> HttpResponse:
 def _offered(user: User) -> list[tuple[str, str]]:
     """Who only judges hears of work alone."""
     if may_enter(user):
-        return list(Event.Type.choices)
+        return OFFERED_TYPES
     return [(Event.Type.WORK.value, str(Event.Type.WORK.label))]
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page
 from annotation.models import Event, Webhook
+from annotation.models.event import OFFERED_TYPES
 from annotation.notifications.addresses import MOST_URL
 from annotation.notifications.webhooks import (
     add_webhook,
@@ -27,7 +28,7 @@ class WebhookForm(forms.Form):
     url = forms.CharField(label="Address", max_length=MOST_URL)
     types = forms.MultipleChoiceField(
         label="Events",
-        choices=Event.Type.choices,
+        choices=OFFERED_TYPES,
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text="If none is selected, all events are sent.",
@@ -56,7 +57,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 def change_webhook(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
     webhook = get_object_or_404(Webhook, pk=pk)
     by = by_page(cast(User, request.user))
-    if verb == "rotate":
+    if verb == "rotate" and not webhook.requester_id:
         return _page(request, WebhookForm(), secret=rotate_secret(webhook, by=by))
     if verb == "enable":
         enable_webhook(webhook, by=by)

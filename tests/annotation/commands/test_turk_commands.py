@@ -36,6 +36,27 @@ def test_the_secret_is_shown_once_and_logged_nowhere(capsys: pytest.CaptureFixtu
     assert "turk-account" in logs
 
 
+def test_an_account_whose_secret_is_lost_gets_new_keys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    quorum("turk", "account", "lab")
+    before = RequesterAccount.objects.get()
+    capsys.readouterr()
+    quorum("turk", "renew", "lab")
+    after = RequesterAccount.objects.get()
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "Account lab. The secret is shown only once.",
+        f"export AWS_ACCESS_KEY_ID={after.access_key_id}",
+        f"export AWS_SECRET_ACCESS_KEY={after.secret_access_key}",
+    ]
+    assert before.access_key_id != after.access_key_id
+    assert before.secret_access_key != after.secret_access_key
+    entry = AuditEntry.objects.get(verb="turk-renew")
+    assert (entry.subject, after.secret_access_key in str(entry.details)) == ("lab", False)
+    with pytest.raises(CommandError, match="There is no account 'other'"):
+        quorum("turk", "renew", "other")
+
+
 @pytest.mark.parametrize("name", ["", "Lab", "../x", "a b", "-a", "x" * 51, "lab\0", "läb"])
 def test_a_name_is_part_of_paths_and_addresses(name: str) -> None:
     with pytest.raises(CommandError, match="cannot be called"):

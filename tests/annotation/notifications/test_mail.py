@@ -17,7 +17,7 @@ from annotation.notifications import digest
 from annotation.notifications.deliver import deliver
 from annotation.notifications.digest import note_new_work
 from annotation.notifications.events import emit, owners
-from annotation.notifications.mail import compose
+from annotation.notifications.mail import SUBJECTS, compose
 from tests.annotation.support.hits import make_campaign
 from tests.annotation.web.stage import make_member, offer_hits, signed_in
 
@@ -68,7 +68,7 @@ def test_the_events_of_a_campaign_without_an_owner_go_to_the_superusers() -> Non
     assert tell(campaign).to == ["ada@example.org"]
 
 
-@pytest.mark.parametrize("type", [one for one in Event.Type if one != Event.Type.WORK])
+@pytest.mark.parametrize("type", [one for one in SUBJECTS if one != Event.Type.WORK])
 def test_an_owner_gets_each_event_of_the_campaign(campaign: Campaign, type: Event.Type) -> None:
     message = tell(campaign, type)
     assert message.to == ["ada@example.org"]

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from werkzeug import Request, Response
 
-from annotation.crowd.emulator.dispatch import Answer, Call, Operation
+from annotation.crowd.emulator.dispatch import Answer, Call, CheckDestination, Operation
 from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.operations import (
     account,
@@ -64,7 +64,13 @@ class ProtocolError(Exception):
 
 
 class Wire:
-    def __init__(self, store: Store, model: Model) -> None:
+    def __init__(
+        self,
+        store: Store,
+        model: Model,
+        check_destination: CheckDestination = notifications.check_destination,
+    ) -> None:
+        self._check_destination = check_destination
         self._store = store
         self._model = model
         self._pager = Pager(store.secret)
@@ -98,7 +104,8 @@ class Wire:
         parameters = self._model.check_request(name, body)
         transaction = self._store.writing if operation.writes else self._store.reading
         with transaction() as session:
-            return operation.run(Call(session, parameters, request_id, self._pager))
+            call = Call(session, parameters, request_id, self._pager, self._check_destination)
+            return operation.run(call)
 
     def _operation_name(self, request: Request) -> str:
         prefix, _, _ = request.headers.get("X-Amz-Target", "").partition(".")

@@ -36,7 +36,7 @@ def update_notification_settings(call: Call) -> Answer:
 
 
 def _store(call: Call, type_id: str, given: Mapping[str, Any]) -> None:
-    _check(given)
+    _check(call, given)
     if "Ping" in given["EventTypes"]:
         raise invalid("EventTypes: Ping is for SendTestEventNotification only.")
     call.session.db.execute(
@@ -51,11 +51,15 @@ def _store(call: Call, type_id: str, given: Mapping[str, Any]) -> None:
     )
 
 
-def _check(given: Mapping[str, Any]) -> None:
-    pattern, wanted = DESTINATIONS[given["Transport"]]
-    destination = given["Destination"]
+def check_destination(transport: str, destination: str) -> None:
+    """As MTurk does, which nothing here sends to."""
+    pattern, wanted = DESTINATIONS[transport]
     if len(destination) > MAX_DESTINATION or not re.fullmatch(pattern, destination):
-        raise invalid(f"Destination must be {wanted} for the transport {given['Transport']}.")
+        raise invalid(f"Destination must be {wanted} for the transport {transport}.")
+
+
+def _check(call: Call, given: Mapping[str, Any]) -> None:
+    call.check_destination(given["Transport"], given["Destination"])
     if given["Version"] not in VERSIONS:
         raise invalid(f"Version must be {' or '.join(VERSIONS)}.")
     if not given["EventTypes"]:
@@ -64,7 +68,7 @@ def _check(given: Mapping[str, Any]) -> None:
 
 def send_test_event_notification(call: Call) -> Answer:
     given = call.parameters["Notification"]
-    _check(given)
+    _check(call, given)
     call.session.db.execute(
         "INSERT INTO events (event_type, at, destination, transport, version)"
         " VALUES (?, ?, ?, ?, ?)",

@@ -92,6 +92,16 @@ def open_groups(session: Session, worker_id: str) -> list[Row]:
     ).fetchall()
 
 
+def oldest_open(session: Session, worker_id: str, hit_type_id: str) -> str | None:
+    """Of a type, whether or not the worker is qualified for it."""
+    row = session.db.execute(
+        # The plus has the open HITs walked, and not those of the type, most of which are done.
+        f"SELECT h.hit_id {OPEN} AND +h.hit_type_id = ? ORDER BY h.seq LIMIT 1",
+        (worker_id, worker_id, hit_type_id),
+    ).fetchone()
+    return str(row["hit_id"]) if row else None
+
+
 def previews(session: Session, worker_id: str) -> list[Row]:
     """The oldest open HIT of each type that the worker may preview and not accept yet."""
     held = qualifications.held_values(session, worker(session, worker_id))

@@ -132,7 +132,7 @@ def grant(session: Session, type_id: str, worker_id: str, value: int) -> None:
     )
 
 
-def held_values(session: Session, worker: Row) -> HeldValues:
+def held_values(session: Session, worker: Row | Mapping[str, Any]) -> HeldValues:
     """All that a worker holds. The figures are those of the sign-in, not of the work done here."""
     held: dict[str, Value] = {
         PERCENT_APPROVED: worker["approval_percent"],

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.api.turk import requester
-from annotation.crowd.turk.accounts import create_account
+from annotation.crowd.turk.accounts import create_account, renew_keys
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from tests.annotation.support.turk import client_of, post_hit
@@ -97,6 +97,16 @@ def test_a_wrong_secret_or_key_is_refused_as_aws_does(
     assert code_of(client_of(lab, live_server.url, secret="x" * 40)) == "InvalidSignatureException"
     unknown = RequesterAccount(name="nobody")
     assert code_of(client_of(unknown, live_server.url)) == "UnrecognizedClientException"
+
+
+def test_renewed_keys_alone_are_good_at_once(
+    live_server: LiveServer, lab: RequesterAccount
+) -> None:
+    old = client_of(lab, live_server.url)
+    old.get_account_balance()
+    renew_keys(lab)
+    assert code_of(old) == "UnrecognizedClientException"
+    assert client_of(lab, live_server.url).get_account_balance()["OnHoldBalance"] == "0.00"
 
 
 def test_a_closed_account_is_refused(live_server: LiveServer, lab: RequesterAccount) -> None:
