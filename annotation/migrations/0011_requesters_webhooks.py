@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0009_past_records'),
+        ('annotation', '0010_tallies'),
         ('turk', '0002_events'),
     ]
 
