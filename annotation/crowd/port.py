@@ -64,6 +64,7 @@ class CrowdSite:
     money: str  # whether publishing there spends real money, in a sentence
     is_production: bool = False  # real money is spent
     is_local: bool = False  # its record is in our own database: calls stay in the caller's thread
+    is_slow: bool = False  # and yet these may take long: nothing else is claimed meanwhile
     is_public: bool = False  # its workers reach this site over the internet
 
 

@@ -5,9 +5,10 @@ than there are; the database's constraints see to it that nobody has two of one 
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, Sum
@@ -24,7 +25,7 @@ from annotation.crowd.inhouse.models import (
     Queue,
     Visit,
 )
-from annotation.crowd.inhouse.visits import open_visit
+from annotation.crowd.inhouse.visits import is_full, open_visit
 from annotation.protocol.policy.crowds import INHOUSE
 
 MOST_COUNTED = 1000
@@ -41,6 +42,10 @@ class Refused(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+class VisitOver(Exception):
+    """Nothing more can be taken in it."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,22 @@ def take(
     visit = open_visit(member, hit_type)
     if visit is not None:
         hit_type = visit.link.queue.queue_id
+    candidates = partial(queue.candidates, member, hit_type, now, closed=closed, avoided=avoided)
+    try:
+        return _take(member, visit, candidates, now)
+    except VisitOver:
+        return None
+
+
+def _take(
+    member: Member,
+    visit: Visit | None,
+    candidates: Callable[[], Iterator[queue.Candidate]],
+    now: datetime,
+) -> Assignment | None:
     for _ in range(ROUNDS):  # until others take no more of what was found
         taken = False
-        for candidate in queue.candidates(member, hit_type, now, closed=closed, avoided=avoided):
+        for candidate in candidates():
             taken = True
             try:
                 assignment = _claim(member, candidate, visit, now)
@@ -117,6 +135,8 @@ def _claim(
 ) -> Assignment | None:
     if not _take_one(candidate.hit, now):
         return None
+    if visit is not None or member.crowd != INHOUSE.kind:
+        _hold_open(visit)
     return Assignment.objects.create(
         posted_hit_id=candidate.hit,
         member=member,
@@ -124,6 +144,13 @@ def _claim(
         accepted_at=now,
         deadline=now + timedelta(seconds=candidate.assignment_seconds),
     )
+
+
+def _hold_open(visit: Visit | None) -> None:
+    """Until this transaction ends; VisitOver where it was finished meanwhile, in another tab."""
+    still = Visit.objects.select_for_update().filter(finished_at=None)
+    if visit is None or still.filter(pk=visit.pk).first() is None:
+        raise VisitOver
 
 
 def _take_one(hit: int, now: datetime) -> bool:
@@ -241,7 +268,10 @@ def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None
     if not queue.may_take(assignment.member, assignment.posted_hit_id):
         return
     if assignment.visit_id is not None:  # it may be the person's next one by now
-        becomes["visit"] = open_visit(assignment.member, assignment.posted_hit.queue.queue_id)
+        visit = open_visit(assignment.member, assignment.posted_hit.queue.queue_id)
+        if visit is None or is_full(visit):
+            return
+        becomes["visit"] = visit
     with transaction.atomic():
         if not _take_one(assignment.posted_hit_id, now):
             return

@@ -1,12 +1,14 @@
 """Prolific as the pipeline sees it: it sends and pays people, who work on this site."""
 
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.utils import timezone
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.errors import missing, translated
+from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.models import Notice, Participant, Visit
 from annotation.crowd.inhouse.visits import links_to
 from annotation.crowd.port import CrowdError, CrowdSite
@@ -15,10 +17,12 @@ from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import PRODUCTION
 from annotation.crowd.prolific.errors import OutcomeUnknown
 from annotation.crowd.prolific.models import BonusPayment, Study
-from annotation.crowd.prolific.studies import Tender, refused_in_part
+from annotation.crowd.prolific.studies import UNDECIDED, Tender, refused_in_part
 from annotation.crowd.prolific.submissions import OUTCOMES, OVER, follow, move
 from annotation.crowd.prolific.subscription import keep_subscribed
 from annotation.protocol.policy.crowds import PROLIFIC
+
+log = logging.getLogger(__name__)
 
 SETTING = "QUORUM_PROLIFIC"
 # Bonuses are made in the minutes after they are asked for; one that a day later is not there was
@@ -38,7 +42,8 @@ def prolific_site(endpoint: str) -> CrowdSite:
         setting=SETTING,
         money="Publishing there spends real money." if real else "No real money is spent there.",
         is_production=real,
-        is_local=True,  # only what the study needs is called for
+        is_local=True,
+        is_slow=True,  # of its calls, Prolific's answer to some
         is_public=True,
     )
 
@@ -89,7 +94,8 @@ class ProlificCrowd(InhouseCrowd):
 
     def tend(self, hit_type_id: str) -> None:
         """The studies of its links; one that cannot be tended keeps no other waiting."""
-        fault = self._subscribe()
+        fault: CrowdError | None = None
+        self._subscribe()
         for study in Study.objects.filter(link__in=links_to(hit_type_id)).select_related(
             "link__queue"
         ):
@@ -101,39 +107,53 @@ class ProlificCrowd(InhouseCrowd):
                     tender.tend()
             except CrowdError as error:
                 fault = fault or error
+                if error.permanent:  # it brings nobody: other links may
+                    Study.objects.filter(pk=study.pk).update(coming=0)
         if fault is not None:
             raise fault
 
-    def _subscribe(self) -> CrowdError | None:
-        """What went wrong: without events, passes see the same a little later."""
+    def _subscribe(self) -> None:
+        """Without events, passes see the same a little later."""
         try:
             with translated():
                 keep_subscribed(self._client, self._workspace_id, self._hook_url, self._clock())
         except CrowdError as error:
-            return error
-        return None
+            log.warning("Prolific's events are not subscribed to: %s", error)
 
     def approve(self, assignment_id: str) -> None:
         """And with it the visit: Prolific pays all of its tasks at once."""
         visit = self._visit(assignment_id)
-        if _is_undecided(visit):
-            theirs = self._client.submissions.approve(visit.session_id)
-            self._take(theirs, visit, Visit.Outcome.APPROVED)
+        if visit.outcome in UNDECIDED:
+            approve = partial(self._client.submissions.approve, visit.session_id)
+            self._decide_visit(visit, Visit.Outcome.APPROVED, approve)
         super().approve(assignment_id)
 
     def reject(self, assignment_id: str, *, reason: str) -> None:
         visit = self._visit(assignment_id)
         if visit.link.tasks > 1:
             raise refused_in_part(visit.link.tasks)
-        if _is_undecided(visit):
-            theirs = self._client.submissions.reject(
-                visit.session_id, category="FAILED_CHECK", message=_long_enough(reason)
+        if visit.outcome in UNDECIDED:
+            reject = partial(
+                self._client.submissions.reject,
+                visit.session_id,
+                category="FAILED_CHECK",
+                message=_long_enough(reason),
             )
-            self._take(theirs, visit, Visit.Outcome.REJECTED)
+            self._decide_visit(visit, Visit.Outcome.REJECTED, reject)
         super().reject(assignment_id, reason=reason)
 
-    def _take(self, theirs: StudySubmission, visit: Visit, outcome: Visit.Outcome) -> None:
-        """What a decision has become there: somebody may have been quicker."""
+    def _decide_visit(
+        self, visit: Visit, outcome: Visit.Outcome, call: Callable[[], StudySubmission]
+    ) -> None:
+        """Somebody may have been quicker there: then it is as they decided."""
+        try:
+            theirs = call()
+        except CrowdError as error:
+            if not error.permanent:
+                raise
+            theirs = self._client.submissions.get(visit.session_id)
+            if theirs.status not in OVER:
+                raise
         if theirs.status not in OVER:
             raise CrowdError(
                 f"Prolific has not carried out a decision on submission {visit.session_id} yet: it"
@@ -149,12 +169,14 @@ class ProlificCrowd(InhouseCrowd):
     def overturn(self, assignment_id: str) -> None:
         """Prolific lists the call, and does not say whom it lets do so."""
         visit = self._visit(assignment_id)
+        if visit.outcome == Visit.Outcome.RETURNED:
+            raise refused(f"Assignment {assignment_id} was returned at Prolific, which pays none.")
         if visit.outcome == Visit.Outcome.REJECTED:
             # Where an earlier call came so far, it is not rejected any more.
             if self._client.submissions.get(visit.session_id).status == "REJECTED":
                 self._client.submissions.unreject(visit.session_id)
-            theirs = self._client.submissions.approve(visit.session_id)
-            self._take(theirs, visit, Visit.Outcome.APPROVED)
+            approve = partial(self._client.submissions.approve, visit.session_id)
+            self._decide_visit(visit, Visit.Outcome.APPROVED, approve)
         super().overturn(assignment_id)
 
     def bonus(
@@ -233,10 +255,6 @@ class ProlificCrowd(InhouseCrowd):
         if visit is None:
             raise missing("visit of the assignment", assignment_id)
         return visit
-
-
-def _is_undecided(visit: Visit) -> bool:
-    return visit.outcome in ("", Visit.Outcome.CONFIRMED)
 
 
 def _long_enough(reason: str) -> str:

@@ -35,7 +35,7 @@ class Hook(models.Model):
     """That Prolific sends a workspace's events to this site, and what signs them."""
 
     workspace_id = models.CharField(max_length=24, unique=True)
-    secret = models.CharField(max_length=200)
+    secret = models.CharField(max_length=200, blank=True)  # empty: not subscribed yet
     checked_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 """A link's study at Prolific: made, enlarged, paused, ended, and its submissions read.
 
-Everything is compared with what is there, and done where it differs.
+All that may still change is compared with what is there, and done where it differs.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,16 +16,19 @@ from annotation.crowd.inhouse.models import (
     HANDED_IN,
     Assignment,
     Grant,
+    PanelLink,
     Participant,
     PostedHit,
     Visit,
 )
+from annotation.crowd.inhouse.visits import close_link
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.api.groups import excluding
 from annotation.crowd.prolific.api.studies import REVIEW, CompletionCode, NewStudy
 from annotation.crowd.prolific.api.studies import Study as Theirs
 from annotation.crowd.prolific.api.submissions import StudySubmission
 from annotation.crowd.prolific.client import ProlificClient
+from annotation.crowd.prolific.errors import Passing
 from annotation.crowd.prolific.models import Study
 from annotation.crowd.prolific.submissions import OVER, TAKING, follow, void
 
@@ -34,6 +37,7 @@ LONGEST_MINUTES = 1_439  # a submission ends before a day is over
 # A visit of which Prolific knows nothing by then was made up, to keep its tasks from others.
 UNKNOWN_FOR = timedelta(minutes=10)
 MAKING = timedelta(minutes=5)  # a study takes seconds to make: then whoever began has died
+UNDECIDED = ("", Visit.Outcome.CONFIRMED)
 BEGUN = Q(assignments__status__in=(*HANDED_IN, Assignment.Status.ACCEPTED))
 
 
@@ -53,12 +57,15 @@ class Tender:
         if not self.study.study_id and (link.closed_at or not missing):
             self._keep(coming=0, at_rest=True)
             return
-        if self.study.at_rest and (link.closed_at or not missing):
+        undecided = link.visits.filter(outcome__in=UNDECIDED)
+        if self.study.at_rest and not undecided.exists() and (link.closed_at or not missing):
             return
         theirs = self._theirs(missing)
+        # Not what this pass shuts: before that, somebody may have taken a place.
+        was_shut = theirs.status not in ("ACTIVE", "PUBLISHING")
         self._keep_away()
         read = list(self.client.submissions.of_study(self.study.study_id))
-        self._read(read)
+        fault = self._read(read)
         people = self._people_coming(read)
         missing = self._missing()
         if link.closed_at is not None:
@@ -67,13 +74,10 @@ class Tender:
             places = 0
         else:
             theirs, places = self._open(theirs, read, ceil(max(0, missing - people) / link.tasks))
-        undecided = link.visits.filter(outcome__in=("", Visit.Outcome.CONFIRMED))
         waits = any(one.status not in OVER for one in read) or undecided.exists()
-        is_shut = theirs.status not in ("ACTIVE", "PUBLISHING")
-        self._keep(
-            coming=people + places * link.tasks,
-            at_rest=is_shut and not waits,
-        )
+        self._keep(coming=people + places * link.tasks, at_rest=was_shut and not waits)
+        if fault is not None:
+            raise fault
 
     def _keep(self, **figures: object) -> None:
         """What was read, for the next time and for the other links."""
@@ -139,6 +143,7 @@ class Tender:
         taken = sum(one.status in TAKING for one in read)
         free = max(0, theirs.total_available_places - taken)
         if theirs.status == "UNPUBLISHED" and wanted:
+            self._keep(full_at=len(read) + free)
             return self.client.studies.transition(theirs.study_id, "PUBLISH"), free
         if theirs.status == "ACTIVE":
             if free and not wanted:
@@ -150,7 +155,8 @@ class Tender:
                 free = wanted
             self._keep(paused=False, full_at=len(read) + free)
             return theirs, free
-        if not wanted or (len(read) < self.study.full_at and not self.study.paused):
+        is_ours = self.study.paused and theirs.status == "PAUSED"
+        if not wanted or (len(read) < self.study.full_at and not is_ours):
             return theirs, 0
         if theirs.status == "PAUSED":
             self._keep(paused=True)
@@ -159,9 +165,22 @@ class Tender:
             return self.client.studies.transition(theirs.study_id, "START"), max(wanted, free)
         if theirs.status in ("AWAITING REVIEW", "COMPLETED"):
             # One that is full stays so, though a place was given back, until it grows.
-            total = max(theirs.total_available_places + 1, taken + wanted)
-            return self.client.studies.raise_places(theirs.study_id, total), total - taken
+            return self._reopened(
+                theirs, max(theirs.total_available_places + 1, taken + wanted), taken
+            )
         return theirs, free
+
+    def _reopened(self, theirs: Theirs, total: int, taken: int) -> tuple[Theirs, int]:
+        try:
+            return self.client.studies.raise_places(theirs.study_id, total), total - taken
+        except Passing:
+            raise
+        except CrowdError as error:
+            raise CrowdError(
+                f"{error} The study is full: if Prolific does not let it grow, close its link and"
+                " open another one.",
+                permanent=error.permanent,
+            ) from error
 
     def _missing(self) -> int:
         """Tasks that are open, less those that the campaign's other links bring."""
@@ -208,10 +227,16 @@ class Tender:
 
     # Submissions
 
-    def _read(self, read: Sequence[StudySubmission]) -> None:
+    def _read(self, read: Sequence[StudySubmission]) -> CrowdError | None:
+        """What went wrong with a visit: it keeps no other waiting."""
         people = Participant.objects.filter(member__visits__link=self.study.link)
         ids = dict(people.values_list("member", "external_id"))
-        visits = {one.session_id: one for one in self.study.link.visits.select_related("link")}
+        of_link = self.study.link.visits
+        visits = {
+            one.session_id: one
+            for one in of_link.filter(outcome__in=UNDECIDED).select_related("link")
+        }
+        decided = set(of_link.exclude(outcome__in=UNDECIDED).values_list("session_id", flat=True))
         strays, known = 0, set()
         for theirs in read:
             visit = visits.get(theirs.submission_id)
@@ -219,12 +244,17 @@ class Tender:
             if visit is not None and ids.get(visit.member_id) == theirs.participant_id:
                 known.add(visit.pk)
                 strays += not follow(theirs, visit, self.now)
-            else:
+            elif theirs.submission_id not in decided:
                 strays += theirs.status == "AWAITING REVIEW"
+        self._keep(strays=strays)
+        fault = None
         for visit in visits.values():
             if visit.pk not in known and visit.arrived_at <= self.now - UNKNOWN_FOR:
-                self._ask_about(visit, ids.get(visit.member_id))
-        self._keep(strays=strays)
+                try:
+                    self._ask_about(visit, ids.get(visit.member_id))
+                except CrowdError as error:
+                    fault = fault or error
+        return fault
 
     def _ask_about(self, visit: Visit, person: str | None) -> None:
         """A list that is read while others move can lack one; else the visit was made up."""
@@ -241,6 +271,12 @@ class Tender:
         void(visit, self.now)
         # Whose session it is may still come by it.
         Visit.objects.filter(pk=visit.pk).update(session_id=f"unknown {visit.pk}")
+
+
+def shut(link: PanelLink, *, now: datetime) -> None:
+    """Nobody new can come by it; the next pass stops its study, where it has one."""
+    close_link(link, now=now)
+    Study.objects.filter(link=link).update(at_rest=False, coming=0)
 
 
 def refused_in_part(tasks: int) -> CrowdError:

@@ -12,6 +12,7 @@ from annotation.crowd.prolific.models import Hook
 EVENTS = ("study.status.change", "submission.status.change")
 # Prolific disables an address that has failed for five days.
 CHECKED = timedelta(days=1)
+AGAIN = timedelta(hours=1)  # after a refusal
 
 
 def hook_url() -> str:
@@ -25,9 +26,22 @@ def keep_subscribed(
 ) -> None:
     if not target_url or Hook.objects.filter(checked_at__gt=now - CHECKED).exists():
         return
-    hooks, workspace_id = client.hooks, workspace()
-    secrets = hooks.secrets(workspace_id)
-    secret = secrets[0] if secrets else hooks.create_secret(workspace_id)
+    workspace_id = workspace()
+    hook, _ = Hook.objects.get_or_create(
+        workspace_id=workspace_id, defaults={"secret": "", "checked_at": now - CHECKED}
+    )
+    hook.checked_at = now - CHECKED + AGAIN  # should it be refused
+    hook.save()
+    if not client.hooks.secrets(workspace_id):
+        client.hooks.create_secret(workspace_id)
+    _subscribe(client, workspace_id, target_url)
+    # Read last: another process may have made one in its place.
+    hook.secret, hook.checked_at = client.hooks.secrets(workspace_id)[0], now
+    hook.save()
+
+
+def _subscribe(client: ProlificClient, workspace_id: str, target_url: str) -> None:
+    hooks = client.hooks
     ours = {
         one.event_type: one
         for one in hooks.subscriptions(workspace_id)
@@ -38,6 +52,3 @@ def keep_subscribed(
             hooks.subscribe(workspace_id, event_type=event_type, target_url=target_url)
         elif not ours[event_type].is_enabled:
             hooks.enable(ours[event_type].subscription_id)
-    Hook.objects.update_or_create(
-        workspace_id=workspace_id, defaults={"secret": secret, "checked_at": now}
-    )

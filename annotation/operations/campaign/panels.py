@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from django.conf import settings
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,10 +14,11 @@ from annotation.crowd.inhouse.models import Member, PanelLink
 from annotation.crowd.inhouse.models.panels import new_code
 from annotation.crowd.inhouse.visits import PANELS
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import LEAVE
-from annotation.models import Campaign
+from annotation.crowd.prolific.studies import LEAVE, shut
+from annotation.models import Campaign, OutboxMessage
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.outbox.claims import UNSENT
 from annotation.protocol.policy.crowds import PROLIFIC
 from core.errors import UserError
 
@@ -136,8 +138,7 @@ def _close(campaign: Campaign, options: Options) -> Result:
     link = visits.links_to(campaign.hit_type_id).filter(key=key).first()
     if link is None:
         raise UserError(f"{campaign} has no such link: see the page of its panels.")
-    visits.close_link(link, now=timezone.now())
-    Study.objects.filter(link=link).update(at_rest=False)  # it is to be stopped
+    shut(link, now=timezone.now())
     return {"closed": link.key}
 
 
@@ -147,6 +148,11 @@ def _forget(campaign: Campaign, options: Options) -> Result:
     here = members.filter(visits__link__in=visits.links_to(campaign.hit_type_id)).first()
     if here is None:
         raise UserError(f"No participant of {campaign} has the worker ID {name!r}.")
+    mine = Q(worker__worker_id=name) | Q(assignment__worker__worker_id=name)
+    if OutboxMessage.objects.filter(mine, state__in=UNSENT).exists():
+        raise UserError(
+            f"{name} is still to be paid or written to, which takes the ID. Delete it after that."
+        )
     visits.forget(here)
     return {}
 

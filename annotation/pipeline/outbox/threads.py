@@ -92,7 +92,7 @@ def calling(crowd: Crowd, *, threads: int | None = None) -> Iterator[Caller]:
     threads = threads or settings.CROWD_THREADS
     sizes = threads * CALLS_A_THREAD, threads * FEWEST_CALLS_A_THREAD
     if crowd.site.is_local:  # a thread of its own would only take a connection of its own
-        yield Caller(*sizes, None)
+        yield Caller(*((1, 1) if crowd.site.is_slow else sizes), None)
         return
     with ThreadPoolExecutor(threads) as pool:
         yield Caller(*sizes, pool)

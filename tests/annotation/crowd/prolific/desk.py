@@ -11,7 +11,7 @@ from annotation.crowd.inhouse.models.panels import new_code
 from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import LEAVE
+from annotation.crowd.prolific.studies import LEAVE, shut
 from tests.annotation.crowd.inhouse.team import SPEC, YES
 from tests.annotation.crowd.prolific.world import Person, Prolific
 
@@ -112,8 +112,7 @@ class Desk:
         unseen = links.exclude(visits__member__participant__external_id=self.people[name].id)
         if (link := unseen.first()) is None:
             for one in links:  # for as long as that has places, another one gets none
-                visits.close_link(one, now=self.now())
-                Study.objects.filter(link=one).update(at_rest=False)
+                shut(one, now=self.now())
             self.crowd.tend(hit_type)
             link = self.open(hit_type)
         self._link = link

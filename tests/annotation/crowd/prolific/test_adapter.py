@@ -12,6 +12,7 @@ from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.api.studies import Transition
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE
 from annotation.crowd.prolific.models import BonusPayment, Study
+from annotation.crowd.prolific.studies import shut
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import Start
 from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
@@ -62,16 +63,14 @@ def test_who_has_reserved_a_place_and_not_come_yet_is_counted_as_coming(desk: De
 
 
 def test_a_second_link_gets_only_the_places_that_the_first_one_lacks(desk: Desk) -> None:
-    (hit,) = desk.publish(hits=1, max_assignments=12)
+    desk.publish(hits=1, max_assignments=12)
     desk.open(PostedHit.objects.get().hit_type.type_id)
     desk.tend()
     assert list(Study.objects.order_by("pk").values_list("study_id", flat=True))[1:] == [""]
-    visits.close_link(PanelLink.objects.earliest("pk"), now=desk.now())
-    Study.objects.update(at_rest=False)
+    shut(PanelLink.objects.earliest("pk"), now=desk.now())
     desk.tend()
     later = Study.objects.latest("pk").study_id
     assert desk.prolific.client.studies.get(later).total_available_places == 12
-    assert hit
 
 
 def test_a_study_rests_while_there_are_no_tasks_and_goes_on_when_there_are(desk: Desk) -> None:
@@ -346,7 +345,7 @@ def test_the_excluded_are_kept_away_at_prolific_too(desk: Desk) -> None:
 
 def test_a_closed_link_ends_its_study(desk: Desk) -> None:
     desk.publish()
-    visits.close_link(desk.link, now=desk.now())
+    shut(desk.link, now=desk.now())
     desk.tend()
     assert desk.prolific.status(desk.study_id) == "COMPLETED"
 

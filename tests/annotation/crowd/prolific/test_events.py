@@ -55,8 +55,14 @@ def test_who_completes_a_study_is_collected_at_once(
     start: Start, live_server: LiveServer, asked: list[int]
 ) -> None:
     desk, campaign = desk_at(start, live_server.url + PLACE)
-    desk.come("ada")
+    visit = desk.come("ada")
+    desk.work(visit)
+    until(lambda: asked, desk)
+    while desk.prolific.server.deliveries.deliver():
+        pass
+    asked.clear()
     Study.objects.update(at_rest=True)
+    desk.leave("ada", visit)
     until(lambda: asked, desk)
     assert set(asked) == {campaign.pk}
     assert not Study.objects.get().at_rest
