@@ -16,7 +16,7 @@ from core.progress import Progress
 
 ROWS = 500
 MANY_ROWS = 65_536
-MOST_BATCH = 256_000_000  # bytes of text in so many rows
+STEP = 1 << 20  # bytes of a column
 OUT_OF_RANGE = "a date or time in the row is out of range"
 
 
@@ -24,12 +24,8 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     size, number, reported = os.path.getsize(path), 0, 0
     with _open(path) as file:
         total = file.metadata.num_rows
+        # Threads would take memory of their own.
         for batch in file.iter_batches(ROWS, use_threads=False):
-            if (size_now := _text_bytes(batch)) > MOST_BATCH:
-                raise UserError(
-                    f"{path} has {size_now / 1e6:,.0f} MB of text in {len(batch):,} rows from row "
-                    f"{number + 1:,} on, which no texts have: check its content."
-                )
             for fields, fault in _records(batch):
                 number += 1
                 yield Row(number, fields, fault, str(fields)[:EXCERPT])
@@ -67,10 +63,10 @@ def _text_bytes(batch: pa.RecordBatch) -> int:
     column: Any
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):
-            lengths = pc.binary_length(column.dictionary)
-            total += pc.sum(pc.take(lengths, column.indices)).as_py() or 0
+            lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
         else:
-            total += column.nbytes
+            lengths = pc.binary_length(column)
+        total += pc.sum(lengths).as_py() or 0
     return total
 
 
@@ -85,10 +81,8 @@ def _is_text(kind: pa.DataType) -> bool:
 @contextmanager
 def _open(path: Path) -> Iterator[pq.ParquetFile]:
     try:
-        with pq.ParquetFile(path) as file:
-            texts = [one.name for one in file.schema_arrow if _is_text(one.type)]
-        # Threads would take memory of their own, and these read few rows at a time.
-        with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+        # Else a row group is in memory as a whole.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=STEP) as file:
             yield file
     except MemoryError:
         raise
