@@ -101,7 +101,7 @@ VARIABLES = {
     ),
     "QUORUM_CLAIM_SECONDS": Variable(
         "Seconds after which the calls of a process that died are free for another, which looks "
-        "for them four times in that time.",
+        "for them at least four times in that time.",
         value="20",
     ),
     "QUORUM_EMAIL_URL": Variable(
