@@ -11,7 +11,7 @@ class RequestError(Exception):
     QualificationTypeDoesNotExist, XMLParseError. Assumed here: HITTypeDoesNotExist,
     WorkerDoesNotExist, QualificationRequestDoesNotExist, InvalidQualificationRequestState,
     IdempotencyTokenAlreadyProcessed (only its message is known from MTurk) and
-    NotSupportedByEmulator, which MTurk cannot have.
+    NotSupported, which MTurk cannot have.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -32,5 +32,5 @@ def invalid(message: str) -> RequestError:
 
 
 def unsupported(what: str) -> RequestError:
-    message = f"{what} is not supported by the MTurk emulator."
-    return RequestError("NotSupportedByEmulator", message)
+    message = f"{what} is not supported here."
+    return RequestError("NotSupported", message)

@@ -92,7 +92,7 @@ def test_a_campaign_calls_every_operation(turk: Turk, ada: Worker, bob: Worker) 
     )
     called.add("GetFileUploadURL")
     file = {"AssignmentId": good, "QuestionIdentifier": "q"}
-    assert refusal(turk.api.get_file_upload_url, **file)[0] == "NotSupportedByEmulator"
+    assert refusal(turk.api.get_file_upload_url, **file)[0] == "NotSupported"
     call("ApproveAssignment", AssignmentId=good)
     call("RejectAssignment", AssignmentId=bad, RequesterFeedback="no")
     call("SendBonus", AssignmentId=good, WorkerId="AADA", BonusAmount="0.05", Reason="thanks")

@@ -47,8 +47,8 @@ def test_what_is_not_supported_says_so(
     given = kind | {"LifetimeInSeconds": 600, parameter: value}
     assert idle_turk.raw(operation, **given).json() == {
         "__type": "RequestError",
-        "Message": f"{parameter} is not supported by the MTurk emulator.",
-        "TurkErrorCode": "AWS.MechanicalTurk.NotSupportedByEmulator",
+        "Message": f"{parameter} is not supported here.",
+        "TurkErrorCode": "AWS.MechanicalTurk.NotSupported",
     }
 
 

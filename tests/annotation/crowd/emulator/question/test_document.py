@@ -116,8 +116,8 @@ FLASH = "<Application><Flash><FlashMovieURL>http://x</FlashMovieURL></Flash></Ap
     ],
 )
 def test_what_mturk_dropped_is_not_supported(xml: str, what: str) -> None:
-    expected = f"{what} in a Question is not supported by the MTurk emulator."
-    assert refused(xml) == ("NotSupportedByEmulator", expected)
+    expected = f"{what} in a Question is not supported here."
+    assert refused(xml) == ("NotSupported", expected)
 
 
 @pytest.mark.parametrize(

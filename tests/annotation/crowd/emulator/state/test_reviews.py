@@ -87,7 +87,7 @@ def test_no_answer_is_a_file(turk: Turk, ada: Worker) -> None:
     call = turk.api.get_file_upload_url
     assignment_id = ada.do(turk.hit())
     code, message = refusal(call, AssignmentId=assignment_id, QuestionIdentifier="q")
-    assert code == "NotSupportedByEmulator"
+    assert code == "NotSupported"
     assert "FileUploadAnswer" in message
     missing = refusal(call, AssignmentId="NOSUCH", QuestionIdentifier="q")
     assert missing[0] == "AssignmentDoesNotExist"
