@@ -53,6 +53,8 @@ def _emulator_of(folder: Path) -> str:
 def _process(url: str) -> str:
     """The Procfile's, or nothing where it could not listen."""
     parts = urlsplit(url)
+    if parts.path.startswith("/turk/"):  # the site's own Turk, to which requesters' programs post
+        return ""
     here = parts.hostname in {"127.0.0.1", "localhost"}
     address = f"127.0.0.1:{(here and parts.port) or 8001}"
     try:

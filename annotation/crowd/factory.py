@@ -14,7 +14,7 @@ from annotation.crowd.port import Crowd, CrowdError, CrowdSite
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import ProlificConnection
-from annotation.crowd.prolific.subscription import hook_url
+from annotation.crowd.prolific.events import hook_url
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
 from annotation.protocol.policy.crowds import CrowdKind
 from core.errors import UserError

@@ -58,7 +58,7 @@ OPERATIONS = (
     ),
     Operation(
         "turk-pay-out",
-        "list what a requester's workers have earned since the last list, for who pays them",
+        "list what a requester's workers have earned since the last list, for whoever pays them",
         PAY_OUT,
         _preview_payout,
         _pay_out,

@@ -198,6 +198,12 @@ def test_an_emulator_whose_port_is_taken_leaves_the_site_alone(tmp_path: Path) -
     assert "choose another port, the same in every terminal" in found.stderr
 
 
+def test_no_emulator_takes_the_address_of_the_site_s_own_turk(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:8000/turk/sandbox/"
+    found = look_at_ports(tmp_path, AWS_ENDPOINT_URL_MTURK=url)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "emulator=\n", "")
+
+
 @pytest.mark.parametrize(
     ("ending", "how"),
     [("echo no broker; exit 3", "with status 3"), ("kill -9 $$", "by SIGKILL")],

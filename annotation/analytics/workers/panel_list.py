@@ -7,7 +7,7 @@ to one person, nobody is approved by it, and nobody rejected.
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -18,6 +18,8 @@ from core.errors import UserError
 SEPARATORS = (",", ";", "\t")
 UNKNOWN = "nobody with this ID or code has been here"
 TWO_PEOPLE = "its ID and its code are of different people"
+ANOTHER = "its code is somebody's whose ID it does not have"
+ELSEWHERE = "who has this ID came by another link of this campaign"
 Cells = list[str]
 Find = Callable[[str], PanelVisit | None]
 
@@ -45,9 +47,14 @@ class CheckedList:
     rows: Sequence[CheckedRow]
 
 
-def check_list(path: Path, visits: Sequence[PanelVisit]) -> CheckedList:
-    """UserError where the file cannot be a list of these people."""
-    people = _People(visits)
+def check_list(
+    path: Path, visits: Sequence[PanelVisit], elsewhere: Collection[str] = ()
+) -> CheckedList:
+    """UserError where the file cannot be a list of these people.
+
+    `elsewhere`: IDs of those who came by other links of the campaign.
+    """
+    people = _People(visits, elsewhere)
     named = max((people.named_in(rows) for rows in _readings(path)), key=_how_many)
     head = [] if named and named[0].people else named[0].cells if named else []
     rows = named[1:] if head else named
@@ -65,6 +72,7 @@ def check_list(path: Path, visits: Sequence[PanelVisit]) -> CheckedList:
 class _Row:
     cells: Cells
     people: Sequence[PanelVisit]  # that it names
+    doubt: str = ""
 
 
 def _how_many(rows: Sequence[_Row]) -> int:
@@ -85,7 +93,8 @@ def _readings(path: Path) -> Iterator[list[Cells]]:
 
 
 class _People:
-    def __init__(self, visits: Sequence[PanelVisit]) -> None:
+    def __init__(self, visits: Sequence[PanelVisit], elsewhere: Collection[str]) -> None:
+        self._elsewhere = elsewhere
         self._by_id = {one.person: one for one in visits if one.person}
         self._by_code: dict[str, list[PanelVisit]] = {}
         for one in visits:
@@ -93,7 +102,21 @@ class _People:
 
     def named_in(self, rows: Sequence[Cells]) -> list[_Row]:
         ids, codes = self._columns(rows, self._by_its_id), self._columns(rows, self._by_its_code)
-        return [_Row(cells, self._in(cells, ids, codes)) for cells in rows]
+        return [
+            _Row(cells, mine, self._doubt(cells, mine, ids))
+            for cells in rows
+            for mine in [self._in(cells, ids, codes)]
+        ]
+
+    def _doubt(self, cells: Cells, named: Sequence[PanelVisit], ids: Sequence[int]) -> str:
+        if len(named) > 1:
+            return TWO_PEOPLE
+        given = [cells[number] for number in ids if number < len(cells) and cells[number]]
+        if named and given and not any(map(self._by_its_id, given)):
+            return ANOTHER
+        if not named and any(cell in self._elsewhere for cell in cells):
+            return ELSEWHERE
+        return ""
 
     def _columns(self, rows: Sequence[Cells], find: Find) -> list[int]:
         """Where most cells name somebody."""
@@ -125,8 +148,8 @@ def _checked(rows: Sequence[_Row], width: int) -> Iterator[CheckedRow]:
     times = Counter(one.visit.pk for row in rows for one in row.people)
     for row in rows:
         padded = [*row.cells, *[""] * (width - len(row.cells))]
-        if len(row.people) > 1:
-            yield CheckedRow(padded, None, TWO_PEOPLE)
+        if row.doubt:
+            yield CheckedRow(padded, None, row.doubt)
             continue
         person = row.people[0] if row.people else None
         if person and times[person.visit.pk] > 1:

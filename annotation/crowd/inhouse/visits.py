@@ -167,9 +167,9 @@ def _given(name: str, parameters: Mapping[str, str], longest: int) -> str:
 def known_visit(link: PanelLink, person: Person) -> Visit | None:
     """Of somebody who has come by the link before, or by another one and has not finished."""
     mine = Visit.objects.filter(member__participant__in=_participants(link, person))
-    here = Q(link=link, session_id=person.session) | Q(link__queue=link.queue_id, finished_at=None)
-    first = F("finished_at").asc(nulls_first=True)
-    return mine.filter(here).select_related("member__user", "link__queue").order_by(first).first()
+    mine = mine.select_related("member__user", "link__queue")
+    this_one = mine.filter(link=link, session_id=person.session).first()
+    return this_one or mine.filter(link__queue=link.queue_id, finished_at=None).first()
 
 
 def arrive(link: PanelLink, person: Person, *, now: datetime) -> Visit:

@@ -16,10 +16,10 @@ from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE, StudySubmis
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import PRODUCTION
 from annotation.crowd.prolific.errors import OutcomeUnknown
+from annotation.crowd.prolific.events import keep_subscribed
 from annotation.crowd.prolific.models import BonusPayment, Study
 from annotation.crowd.prolific.studies import UNDECIDED, Tender, refused_in_part
 from annotation.crowd.prolific.submissions import OUTCOMES, OVER, follow, move
-from annotation.crowd.prolific.subscription import keep_subscribed
 from annotation.protocol.policy.crowds import PROLIFIC
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.http.worker_pages import FRAMES, NO_ASSIGNMENT
@@ -37,6 +38,9 @@ class Lack:
     type_id: str  # empty: nobody can ask for it
 
 
+MESSAGES = 5  # of requesters, that a worker sees
+
+
 @dataclass(frozen=True)
 class Group:
     """HITs of one type, as its requester names them."""
@@ -52,6 +56,15 @@ class Group:
     minutes: int
     unmet: list[Lack]
     may_preview: bool
+
+
+class Message(NamedTuple):
+    """From a requester."""
+
+    requester: str
+    subject: str
+    text: str
+    sent_at: datetime
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,19 @@ class TurkWorker:
         return [
             group for name, store in self.stores.items() for group in self._groups_of(name, store)
         ]
+
+    def messages(self) -> list[Message]:
+        """The last ones, the newest first."""
+        last = [one for name, store in self.stores.items() for one in self._messages(name, store)]
+        return sorted(last, key=attrgetter("sent_at"), reverse=True)[:MESSAGES]
+
+    def _messages(self, name: str, store: Store) -> list[Message]:
+        with store.reading() as session:
+            rows = session.db.execute(
+                "SELECT * FROM notifications WHERE worker_id = ? ORDER BY seq DESC LIMIT ?",
+                (self.worker_id, MESSAGES),
+            ).fetchall()
+        return [Message(name, row["subject"], row["text"], moment(row["sent_at"])) for row in rows]
 
     def _groups_of(self, name: str, store: Store) -> Iterator[Group]:
         with store.reading() as session:

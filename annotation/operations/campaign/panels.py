@@ -91,6 +91,11 @@ def _open(campaign: Campaign, options: Options) -> Result:
     open_link = partial(
         visits.open_link, campaign.hit_type_id, panel, tasks=options["tasks"], now=timezone.now()
     )
+    if panel == "sona" and "{person}" not in (options["return_url"] or ""):
+        raise UserError(
+            "SONA credits people by its completion URL: give it as the return link, with {person} "
+            "in place of XXX."
+        )
     if traits is PROLIFIC:
         link = _open_study(campaign, options, open_link)
     else:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.log import log_response
@@ -36,6 +37,11 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
+PARTICIPANT = "participant"  # in the session of somebody whom a panel sent
+FOR_PARTICIPANTS = {
+    *("panel", "visit", "work", "next", "assignment", "return", "renew", "read-instructions"),
+    *("sign-out", "health", "metrics"),
+}
 # Of the server that stands before the site; anything else could forge lines of the log.
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -84,6 +90,18 @@ class PageRules:
         if of_the_api(request):
             response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+    def process_view(
+        self, request: HttpRequest, view: object, args: object, kwargs: object
+    ) -> HttpResponse | None:
+        """Whoever knows a participant's ID comes in by it: that opens their tasks alone."""
+        match = request.resolver_match
+        if match is None or match.view_name in FOR_PARTICIPANTS:
+            return None
+        try:
+            return redirect("work") if request.session.get(PARTICIPANT) else None
+        except (OperationalError, InterfaceError):
+            return None  # the page itself says that the database is away
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, OperationalError | InterfaceError):

@@ -28,7 +28,9 @@ SALT = "quorum.mail-address"
 DAYS = 3
 NO_LINK = "This link does not work: check that it is complete."
 LATE = f"This link does not work, or is older than {DAYS} days: enter the address again."
-CONFIRM = "Confirm the address by this link within {days} days: {link}\n\nElse nothing changes.\n"
+CONFIRM = (
+    "Confirm the address by this link within {days} days: {link}\n\nOtherwise nothing changes.\n"
+)
 LIMIT = Limit("mail address", 5, 60, "You have changed the address often: wait an hour.")
 ADDRESS_HELP = "Without one you get no mail. Confirm a new one with the link we mail to it."
 PRINTED = (

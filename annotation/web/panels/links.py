@@ -13,7 +13,7 @@ from annotation.access.roles import MANAGE_WORKERS
 from annotation.analytics.workers.panel_list import CheckedRow, check_list
 from annotation.analytics.workers.panel_visits import visits_by
 from annotation.crowd.inhouse import visits
-from annotation.crowd.inhouse.models import PanelLink
+from annotation.crowd.inhouse.models import PanelLink, Participant
 from annotation.crowd.inhouse.visits import PANELS
 from annotation.crowd.prolific.models import Study
 from annotation.models import Campaign
@@ -64,7 +64,9 @@ def panel_list(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespon
             sent_file(request, most_bytes=MOST_BYTES, wanted=wanted) as (path, name),
             known_as(path, name),
         ):
-            checked = check_list(path, list(visits_by(link, campaign)))
+            elsewhere = Participant.objects.filter(member__visits__link__in=_links(campaign))
+            ids = set(elsewhere.values_list("external_id", flat=True))
+            checked = check_list(path, list(visits_by(link, campaign)), ids)
     except UserError as error:
         return _page(request, campaign, fault=str(error))
     cells: Cells = {

@@ -24,6 +24,7 @@ from annotation.web.annotator.inhouse_judging import go_on
 from annotation.web.annotator.task_list import exclusions_of, notices_of
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
+from annotation.web.base.middleware import PARTICIPANT
 from core.errors import UserError
 
 TITLE = "This link does not work"
@@ -67,6 +68,7 @@ def panel_page(request: HttpRequest, key: str) -> HttpResponse:
         return refuse(request, 403, TITLE, HAS_RIGHTS)
     login(request, visit.member.user, backend=settings.AUTHENTICATION_BACKENDS[0])
     request.session.set_expiry(SECONDS)
+    request.session[PARTICIPANT] = True
     if visit.finished_at:
         return redirect("visit", visit.pk)
     return redirect(_first_task(request, visit))

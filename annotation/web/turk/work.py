@@ -53,6 +53,7 @@ def turk_hits(request: TurkRequest) -> HttpResponse:
     pages = Paginator(groups, PAGE_SIZE)
     content = {
         "in_hand": worker.in_hand(),
+        "messages_of_requesters": worker.messages(),
         "groups": pages.get_page(request.GET.get("page")),
         "search": request.GET.get("q", ""),
         "sort": sort if sort in SORTS else "newest",

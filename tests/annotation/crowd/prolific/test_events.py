@@ -9,8 +9,8 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.inhouse.models import PostedHit
+from annotation.crowd.prolific.events import hook_url
 from annotation.crowd.prolific.models import Hook, Study
-from annotation.crowd.prolific.subscription import hook_url
 from annotation.models import Campaign
 from annotation.protocol.policy.crowds import PROLIFIC
 from tests.annotation.crowd.prolific.conftest import Start

@@ -50,6 +50,20 @@ def test_a_hit_is_found_tried_accepted_submitted_and_paid(
     assert "$0.15" in ada.page("/earnings").xpath("//dl")[0].text_content()
 
 
+def test_what_a_requester_writes_is_on_the_worker_s_page_as_text(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    post_hit(labs)
+    ada.page()
+    labs.notify_workers(
+        Subject="More work",
+        MessageText=f"Come on Monday. {MARKUP}",
+        WorkerIds=[worker_id_of(ada.member)],
+    )
+    [message] = ada.page().xpath("//details")
+    assert "Come on Monday." in message.text_content()
+    assert MARKUP in message.text_content()
+
+
 def test_submitting_leads_on_to_the_next_hit_of_its_kind(join: Join, labs: Any) -> None:
     ada = join("ada")
     first, second = post_hit(labs), post_hit(labs)

@@ -145,6 +145,7 @@ def test_the_panel_s_own_list_comes_back_with_the_decision_on_each_row(
         (["id,code", "fraud1,{code}", "fraud2,{code}"], ["wait", "wait"]),
         (["id,code", "P1,{code}", "fraud,{code}"], ["wait", "wait"]),
         (["id,code", "P2,{code}"], ["wait"]),
+        (["id,code", "X9,{code}", "P2,"], ["wait", "approve"]),
         (["id", "P1", "P1"], ["wait", "wait"]),
     ],
 )
@@ -158,6 +159,17 @@ def test_a_list_is_read_as_panels_write_it_and_nothing_is_guessed(
     code = Visit.objects.get(member__participant__external_id="P1").code
     rows = rows_of(check(manager, link, [line.replace("{code}", code) for line in lines]))
     assert [row["decision"] for row in rows] == decisions
+
+
+def test_who_came_by_another_link_of_the_campaign_is_not_rejected(
+    campaign: Campaign, manager: Client
+) -> None:
+    first, second = open_panel(campaign), open_panel(campaign)
+    work(first, "P1", 1)
+    work(second, "P2", 1)
+    rows = rows_of(check(manager, second, ["id", "P1", "P2", "P3"]))
+    assert [row["decision"] for row in rows] == ["wait", "wait", "reject"]
+    assert "by another link" in rows[0]["why"]
 
 
 def test_a_number_in_another_column_names_nobody(campaign: Campaign, manager: Client) -> None:
@@ -227,7 +239,9 @@ def test_cells_never_become_formulas(campaign: Campaign, manager: Client) -> Non
 def test_the_page_shows_the_address_to_paste_and_only_to_who_may(
     campaign: Campaign, manager: Client
 ) -> None:
-    link = open_panel(campaign, "sona")
+    with pytest.raises(UserError, match="in place of XXX"):
+        open_panel(campaign, "sona", return_url="https://x.sona-systems.com/done?c=XXX")
+    link = open_panel(campaign, "sona", return_url="https://x.sona-systems.com/done?c={person}")
     shown = text(manager.get("/admin/campaigns/study/panels/"))
     assert f"/panel/{link.key}?sona_id=%SURVEY_CODE%" in shown
     for path in ("", f"{link.key}.csv"):

@@ -198,6 +198,26 @@ def test_in_two_campaigns_at_once_each_visit_has_tasks_and_a_code_of_its_own(
     )
 
 
+def test_a_finished_visit_shows_its_code_again_while_another_one_is_open(
+    hits: list[Hit],
+) -> None:
+    first, second = link_to(hits, tasks=1), link_to(hits, tasks=1)
+    browser, place = come(first, "P7")
+    judge(browser, place)
+    done = Visit.objects.get()
+    browser.get(page_of("P7"))
+    come(second, "P7")
+    _, again = come(first, "P7")
+    assert again == f"/work/visits/{done.pk}"
+
+
+@pytest.mark.parametrize("page", ["/", "/mails", "/password", "/admin/", "/api/v1/me"])
+def test_a_participant_s_session_opens_tasks_and_nothing_else(hits: list[Hit], page: str) -> None:
+    browser, _ = come(link_to(hits), "P7")
+    gone = browser.get(page)
+    assert (gone.status_code, gone["Location"]) == (302, "/work")
+
+
 def test_a_visit_of_somebody_else_is_nobody_s_to_see(hits: list[Hit]) -> None:
     link = link_to(hits)
     come(link, "P7")
