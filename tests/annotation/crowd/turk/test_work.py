@@ -53,7 +53,9 @@ def test_a_hit_is_found_tried_accepted_submitted_and_paid(
 def test_what_a_requester_writes_is_on_the_worker_s_page_as_text(join: Join, labs: Any) -> None:
     ada = join("ada")
     post_hit(labs)
-    ada.page()
+    given = ada.take()
+    submit(given, colour="red")
+    labs.approve_assignment(AssignmentId=given["assignmentId"])
     labs.notify_workers(
         Subject="More work",
         MessageText=f"Come on Monday. {MARKUP}",
