@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from core.files.read_apart import read_apart
 from core.progress import Progress, no_progress
 
 Read = Iterator[object]
+OTHERS: set[str] = set()  # of this process, before the test
 
 
 @pytest.fixture
@@ -22,8 +24,18 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def children() -> list[str]:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+def running() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+@pytest.fixture(autouse=True)
+def before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests may have left a process that serves them to the end."""
+    monkeypatch.setattr(sys.modules[__name__], "OTHERS", running())
+
+
+def children() -> set[str]:
+    return running() - OTHERS
 
 
 def refusal(file: Path, read: object) -> str:
