@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
@@ -96,7 +97,8 @@ class PageRules:
     ) -> HttpResponse | None:
         """Whoever knows a participant's ID comes in by it: that opens their tasks alone."""
         match = request.resolver_match
-        if match is None or match.view_name in FOR_PARTICIPANTS:
+        is_signed_in = settings.SESSION_COOKIE_NAME in request.COOKIES
+        if not is_signed_in or match is None or match.view_name in FOR_PARTICIPANTS:
             return None
         try:
             return redirect("work") if request.session.get(PARTICIPANT) else None

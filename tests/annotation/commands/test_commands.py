@@ -43,7 +43,7 @@ MORE = {
     "reject": ["3ONE", "--reason", "By a script."],
     "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
     "cancel-bonus": ["3ONE", "0.50", "--reason", "Thank you."],
-    "open-panel": ["sona"],
+    "open-panel": ["connect"],
     "close-panel": ["0123"],
     "forget-participant": ["AEVE"],
     "give-role": ["ada", "viewer"],

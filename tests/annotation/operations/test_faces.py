@@ -107,9 +107,9 @@ GIVEN = {
 }  # fmt: skip
 OTHER = {"question": "the age of Ada", "answer": "Ten."}
 PANEL_LINK, NO_LINK = {"link": "{link}"}, {"link": "0" * 32}
-SONA = {"panel": "sona", "tasks": 5}
+CONNECT = {"panel": "connect", "tasks": 5}
 CASES = {
-    "open-panel": Case(SONA, SONA | {"code": "a b"}, policy=PANEL.defaults()),
+    "open-panel": Case(CONNECT, CONNECT | {"code": "a b"}, policy=PANEL.defaults()),
     "close-panel": Case(PANEL_LINK, NO_LINK, policy=PANEL.defaults()),
     "forget-participant": Case({"worker": "{participant}"}, NOBODY, policy=PANEL.defaults()),
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),

@@ -43,7 +43,7 @@ def of_the_world(world: World) -> Iterator[str]:
         "triplet": ids["control-candidates"], "draft": ids["drafts"],
         "kind": "positive", "query": "one", "question": "two", "answer": "three",
         "pilot": "new", "triplets": 4, "seed": 1, "budget": "5",
-        "panel": "sona", "tasks": 5, "minutes": 5, "parameter": "", "code": "", "return_url": "",
+        "panel": "connect", "tasks": 5, "minutes": 5, "parameter": "", "code": "", "return_url": "",
         "link": "0",
     }  # fmt: skip
     yield from (
