@@ -18,8 +18,8 @@ from core.errors import UserError
 SEPARATORS = (",", ";", "\t")
 UNKNOWN = "nobody with this ID or code has been here"
 TWO_PEOPLE = "its ID and its code are of different people"
-ANOTHER = "its code is somebody's whose ID it does not have"
-ELSEWHERE = "who has this ID came by another link of this campaign"
+ANOTHER = "its code belongs to somebody with another ID"
+ELSEWHERE = "somebody with this ID came by another link of this campaign"
 Cells = list[str]
 Find = Callable[[str], PanelVisit | None]
 
@@ -72,7 +72,7 @@ def check_list(
 class _Row:
     cells: Cells
     people: Sequence[PanelVisit]  # that it names
-    doubt: str = ""
+    doubt: str
 
 
 def _how_many(rows: Sequence[_Row]) -> int:

@@ -43,7 +43,7 @@ def prolific_site(endpoint: str) -> CrowdSite:
         money="Publishing there spends real money." if real else "No real money is spent there.",
         is_production=real,
         is_local=True,
-        is_slow=True,  # of its calls, Prolific's answer to some
+        is_slow=True,  # some of its calls wait for Prolific
         is_public=True,
     )
 

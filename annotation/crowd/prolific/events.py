@@ -32,11 +32,11 @@ def keep_subscribed(
     )
     hook.checked_at = now - CHECKED + AGAIN  # should it be refused
     hook.save()
-    if not client.hooks.secrets(workspace_id):
-        client.hooks.create_secret(workspace_id)
+    made = "" if client.hooks.secrets(workspace_id) else client.hooks.create_secret(workspace_id)
     _subscribe(client, workspace_id, target_url)
     # Read last: another process may have made one in its place.
-    hook.secret, hook.checked_at = client.hooks.secrets(workspace_id)[0], now
+    hook.secret = next(iter(client.hooks.secrets(workspace_id)), made)
+    hook.checked_at = now
     hook.save()
 
 

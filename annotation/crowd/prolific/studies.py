@@ -37,6 +37,7 @@ LONGEST_MINUTES = 1_439  # a submission ends before a day is over
 # A visit of which Prolific knows nothing by then was made up, to keep its tasks from others.
 UNKNOWN_FOR = timedelta(minutes=10)
 MAKING = timedelta(minutes=5)  # a study takes seconds to make: then whoever began has died
+OPEN = ("ACTIVE", "PUBLISHING")
 UNDECIDED = ("", Visit.Outcome.CONFIRMED)
 BEGUN = Q(assignments__status__in=(*HANDED_IN, Assignment.Status.ACCEPTED))
 
@@ -61,8 +62,7 @@ class Tender:
         if self.study.at_rest and not undecided.exists() and (link.closed_at or not missing):
             return
         theirs = self._theirs(missing)
-        # Not what this pass shuts: before that, somebody may have taken a place.
-        was_shut = theirs.status not in ("ACTIVE", "PUBLISHING")
+        was_open = theirs.status in OPEN
         self._keep_away()
         read = list(self.client.submissions.of_study(self.study.study_id))
         fault = self._read(read)
@@ -75,7 +75,9 @@ class Tender:
         else:
             theirs, places = self._open(theirs, read, ceil(max(0, missing - people) / link.tasks))
         waits = any(one.status not in OVER for one in read) or undecided.exists()
-        self._keep(coming=people + places * link.tasks, at_rest=was_shut and not waits)
+        # Just before this pass shut it, somebody may have taken a place.
+        at_rest = not (was_open or theirs.status in OPEN or waits)
+        self._keep(coming=people + places * link.tasks, at_rest=at_rest)
         if fault is not None:
             raise fault
 

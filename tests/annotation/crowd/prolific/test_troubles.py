@@ -14,7 +14,7 @@ from annotation.crowd.prolific.api.submissions import StudySubmission
 from annotation.crowd.prolific.models import Study
 from annotation.crowd.prolific.studies import shut
 from tests.annotation.crowd.prolific.conftest import Start
-from tests.annotation.crowd.prolific.desk import Desk
+from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
 from tests.annotation.crowd.prolific.world import DAY, Prolific
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +55,18 @@ def test_who_takes_a_place_just_before_the_study_is_paused_is_not_overlooked(
     desk.leave("ada", visit)
     desk.tend()
     assert desk.status(taken) == "submitted"
+
+
+def test_a_study_that_has_just_been_opened_is_not_at_rest(desk: Desk) -> None:
+    hit_type = desk.crowd.create_hit_type(SPEC_THERE)
+    hit = desk._post(hit_type, 2)
+    desk.open(hit_type)
+    desk.crowd.tend(hit_type)
+    assert not Study.objects.get().at_rest
+    desk.prolific.clock.forward(3)
+    desk.crowd.set_expiration(hit, desk.now())
+    desk.tend()
+    assert (desk.prolific.status(desk.study_id), Study.objects.get().at_rest) == ("PAUSED", True)
 
 
 def test_a_visit_that_is_made_up_while_the_study_rests_frees_its_task(desk: Desk) -> None:
