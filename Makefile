@@ -10,6 +10,8 @@ KILLS ?= 20
 # An environment for each EXTRA: faiss-cpu and faiss-gpu install the same module.
 VENV := var/venv$(if $(filter-out cpu,$(EXTRA)),-$(EXTRA))
 BIN := $(VENV)/bin
+# Programs for Mechanical Turk, which share no release with us.
+CLIENTS := var/venv-clients
 # Tests know nothing of the shell's database, broker, crowd or credentials.
 OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | sed 's/^/-u /')
 # Bytecode is kept, whatever the shell says: without, each process compiles and rewrites every test.
@@ -17,7 +19,7 @@ ALONE := env $(OUTSIDE) -u PYTHONDONTWRITEBYTECODE QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-examples run lint lock bench bench-models bench-gpu mutants services services-stop test-services chaos
+.PHONY: help setup demo test test-examples run lint lock bench bench-models bench-gpu mutants services services-stop test-services chaos faults
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -31,6 +33,11 @@ $(VENV)/.runtime-$(EXTRA): requirements/$(EXTRA).txt
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime-$(EXTRA)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(CLIENTS)/.clients: requirements/clients.txt
+	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements/clients.txt
 	touch $@
 
 # A checkout is run as it is, uninstalled: the command finds it by its place.
@@ -71,21 +78,24 @@ services: setup ## PostgreSQL and Redis on loopback, without docker; prints the 
 services-stop: setup ## ends them; what they hold stays in var/services
 	@$(BIN)/python -m demo.services stop
 
-test-services: $(VENV)/.dev ## the tests on PostgreSQL, Redis, two workers and beat, each started for them
+test-services: $(VENV)/.dev $(CLIENTS)/.clients ## the tests on PostgreSQL, Redis, two workers and beat, each started for them; and with programs for MTurk
 	$(ALONE) $(BIN)/python -m pytest -m services tests/services
 	# What SQLite cannot show: two transactions at once.
 	export QUORUM_SERVICES=var/test-services; trap '$(BIN)/python -m demo.services stop' EXIT; \
 	  $(BIN)/python -m demo.services start > var/test-services.env && . var/test-services.env && \
 	  $(ALONE) QUORUM_DATABASE_URL="$$QUORUM_DATABASE_URL" $(BIN)/python -m pytest -n 2 -m concurrent
 
-chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then audits it (SEED=1 QUERIES=40 KILLS=20)
-	$(ALONE) CHAOS_SEED=$(SEED) CHAOS_QUERIES=$(QUERIES) CHAOS_KILLS=$(KILLS) $(BIN)/python -m pytest -s -m chaos tests/services/test_chaos.py
+chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then audits it (SEED=1 QUERIES=40 KILLS=20; KEEP=1: into benchmarks/results/chaos.json)
+	$(ALONE) CHAOS_SEED=$(SEED) CHAOS_QUERIES=$(QUERIES) CHAOS_KILLS=$(KILLS) CHAOS_KEEP=$(KEEP) $(BIN)/python -m pytest -s -m chaos tests/services/test_chaos.py
+
+faults: $(VENV)/.dev ## forty campaigns by a failing Prolific, whose books must be right to the cent; at least 1,000 faults (KEEP=1: into benchmarks/results/faults.json)
+	$(ALONE) HYPOTHESIS_PROFILE=thorough FAULTS_KEEP=$(KEEP) $(BIN)/python -m pytest -s tests/annotation/crowd/prolific/test_campaign.py
 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.house.mutants $(ONLY)
 
-bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and submitting, and 200 annotators at once; SIZE=release: a release of that size; SIZE=turk: HITs created, worked and paid at the site's Turk; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=controls: whether controls give themselves away; SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
-	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),campaign.size,$(if $(filter desk turk,$(SIZE)),$(if $(filter turk,$(SIZE)),turk,judging),$(if $(filter release,$(SIZE)),release.size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter controls,$(SIZE)),control_leak,$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM)))))))
+bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and submitting, and 200 annotators at once; SIZE=release: a release of that size; SIZE=turk: HITs created, worked and paid at the site's Turk; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=controls: whether controls give themselves away; SIZE=aggregation: what aggregators make of real crowds; SIZE=shared_errors: who is named for errors in common; SIZE=label_error: whether intervals of the label error and certificates are true; SIZE=plan: whether what is planned comes true; SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
+	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),campaign.size,$(if $(filter desk turk,$(SIZE)),$(if $(filter turk,$(SIZE)),turk,judging),$(if $(filter release,$(SIZE)),release.size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter controls,$(SIZE)),control_leak,$(if $(filter aggregation shared_errors plan label_error,$(SIZE)),quality.$(SIZE),$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM))))))))
 
 bench-models: $(VENV)/.dev ## trains and compares models on real data, and times it (ONLY=answers,speed; FULL=1: the paper's grid, for a GPU; MPNET=FOLDER)
 	$(BIN)/python -m benchmarks.models $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full) $(if $(MPNET),--mpnet $(MPNET))

@@ -17,7 +17,7 @@ from annotation.web.account.team import change_member, revoke_invitation, team
 from annotation.web.annotator.framed_judging import hit_page
 from annotation.web.annotator.inhouse_judging import assignment, give_back, renew, take_next
 from annotation.web.annotator.qualification import qualification_test
-from annotation.web.annotator.task_list import read_instructions, work
+from annotation.web.annotator.task_list import kept, read_instructions, work
 from annotation.web.campaigns.instructions import edit_instructions
 from annotation.web.experts.adjudicate import adjudicate
 from annotation.web.notifications.preferences import (
@@ -81,6 +81,7 @@ urlpatterns = [
     path("mails/confirm/<str:token>", confirm_address, name="confirm-address"),
     path("mails/stop/<str:token>", unsubscribe_page, name="unsubscribe"),
     path("work", work, name="work"),
+    path("work/kept", kept, name="kept"),
     path("work/next", take_next, name="next"),
     path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),
     path("panels/prolific/events", prolific_event, name="prolific-event"),
@@ -116,6 +117,12 @@ urlpatterns = [
         name="html-question",
     ),
     path("turk/externalHIT_v1.js", external_hit_script, name="external-hit-script"),
+    path(
+        "work/turk",
+        RedirectView.as_view(pattern_name="turk-hits"),
+        {"environment": Environment.PRODUCTION},
+        name="turk-site",
+    ),
     path("work/turk/<environment:environment>", turk_hits, name="turk-hits"),
     path("work/turk/<environment:environment>/earnings", turk_earnings, name="turk-earnings"),
     path(

@@ -1,6 +1,8 @@
 """Every environment variable that Quorum reads; docs/settings.md is written from here."""
 
 import os
+import re
+from decimal import Decimal
 from typing import NamedTuple
 
 from django.core.exceptions import ImproperlyConfigured
@@ -31,11 +33,11 @@ VARIABLES = {
         "`redis://host:6379/0`", value="filesystem://", default="folders on this machine"
     ),
     "QUORUM_PUBLIC_URL": Variable(
-        "Address where workers reach the HIT page. MTurk requires https.",
+        "Address where workers reach the HIT page: with https, if a server with https frames it.",
         default="`http://` and `QUORUM_BIND`; `127.0.0.1` for `0.0.0.0`",
     ),
     "AWS_ENDPOINT_URL_MTURK": Variable(
-        "Production, the sandbox or another emulator.",
+        "Address of a server that speaks Mechanical Turk's protocol. Amazon's own is closed.",
         value="http://127.0.0.1:8001",
         default="the emulator, `http://127.0.0.1:8001`",
     ),
@@ -45,6 +47,21 @@ VARIABLES = {
     "QUORUM_PROLIFIC_TOKEN": Variable("API token of the account at Prolific.", default="empty"),
     "QUORUM_PROLIFIC_PROJECT": Variable(
         "ID of the project at Prolific that studies belong to.", default="the account's first"
+    ),
+    "QUORUM_PROLIFIC_FEE": Variable(
+        "Prolific's fee in percent, for campaigns that are created from then on: 33.3 for "
+        "universities.",
+        value="42.8",
+    ),
+    "QUORUM_PROLIFIC_VAT": Variable(
+        "VAT in percent that Prolific adds to its fee for this account, for campaigns that are "
+        "created from then on: 20 in the United Kingdom.",
+        value="0",
+    ),
+    "QUORUM_PROLIFIC_SECURE_LINKS": Variable(
+        "`0` for workspaces at Prolific that have no secured links: anybody who makes up a "
+        "participant's ID comes in, and gets no pay.",
+        value="1",
     ),
     "QUORUM_SECRET_KEY": Variable(
         "Signs HIT links and sessions.", default="created once, stored in the data folder"
@@ -81,8 +98,7 @@ VARIABLES = {
         "Calls to the crowd that each task makes at once, 16 at most.", value="8"
     ),
     "QUORUM_CROWD_CALLS_PER_SECOND": Variable(
-        "Calls to the crowd per second, of all processes together. `0`: no limit.",
-        default="10 at Amazon, else no limit",
+        "Calls to the crowd per second, of all processes together. `0`: no limit.", value="0"
     ),
     "QUORUM_RELEASES": Variable(
         "Where releases are stored: a folder, or `s3://bucket/folder`.",
@@ -93,15 +109,15 @@ VARIABLES = {
         default="empty",
     ),
     "AWS_ENDPOINT_URL_S3": Variable(
-        "Where `s3://` is, if not at Amazon. boto3 reads it, with its other variables.",
-        default="Amazon",
+        "Where `s3://` is, if not at AWS. boto3 reads it, with its other variables.",
+        default="AWS",
     ),
     "QUORUM_LINK_SECONDS": Variable(
         "How long the link to a file of a release works.", value="3600"
     ),
     "QUORUM_CLAIM_SECONDS": Variable(
-        "Seconds after which the calls of a process that died are free for another, which looks "
-        "for them at least four times in that time.",
+        "Seconds after which the calls and jobs of a process that died are free for another, which "
+        "looks for them at least four times in that time. With SQLite, jobs after at least 60.",
         value="20",
     ),
     "QUORUM_EMAIL_URL": Variable(
@@ -145,11 +161,19 @@ def flag(name: str) -> bool:
     return value.lower() in {"1", "true", "yes"}
 
 
-def count(name: str) -> int | None:
+def count(name: str) -> int:
     value = text(name)
-    if value and not (value.isascii() and value.isdigit()):
+    if not (value.isascii() and value.isdigit()):
         raise ImproperlyConfigured(f"{name} must be a whole number, or 0 for none, not {value!r}.")
-    return int(value) if value else None
+    return int(value)
+
+
+def permille(name: str) -> int:
+    """Of a percentage."""
+    value = text(name)
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9])?", value):
+        raise ImproperlyConfigured(f"{name} must be a percentage such as 33.3, not {value!r}.")
+    return int(Decimal(value) * 10)
 
 
 def seconds(name: str) -> float:

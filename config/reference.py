@@ -1,12 +1,19 @@
-"""`python -m config.reference`: writes docs/commands.md and docs/settings.md from the code."""
+"""`python -m config.reference`: writes docs/commands.md, docs/settings.md, the tables of
+docs/crowds.md and the one of installed bases in docs/training.md from the code."""
 
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
+from annotation.protocol.policy.crowds import CROWDS
+from annotation.protocol.policy.panels import PANELS
 from config.commands import NOUNS, load
 from config.environment import VARIABLES, Variable
+from retrieval.encoders.bundled import bundled_folder
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = """\
@@ -41,7 +48,63 @@ SHARED = {"--json", "--quiet", "--help"}
 def pages() -> dict[Path, str]:
     """The text of each page, by its path."""
     rows = (_variable(name, about) for name, about in VARIABLES.items())
-    return {DOCS / "commands.md": _commands(), DOCS / "settings.md": SETTINGS + "".join(rows)}
+    crowds, training = DOCS / "crowds.md", DOCS / "training.md"
+    return {
+        DOCS / "commands.md": _commands(),
+        DOCS / "settings.md": SETTINGS + "".join(rows),
+        crowds: _with_tables(crowds.read_text(encoding="utf-8"), _crowds(), _panels()),
+        training: _with_tables(training.read_text(encoding="utf-8"), _bases()),
+    }
+
+
+def _with_tables(page: str, *tables: str) -> str:
+    """In place of those that have the same head."""
+    for table in tables:
+        head = re.escape(table.partition("\n")[0])
+        literally = table.replace("\\", r"\\")
+        page, count = re.subn(rf"(?m)^{head}\n(\|.*\n)*", literally, page)
+        assert count == 1, f"one table of the page has the head {table.partition(chr(10))[0]}"
+    return page
+
+
+def _crowds() -> str:
+    head = ("crowd", *next(iter(CROWDS.values())).abilities)
+    rows = ((f"`{one.kind}`", *one.abilities.values()) for one in CROWDS.values())
+    return _table(head, rows)
+
+
+def _panels() -> str:
+    """Nobody pastes a link where Quorum makes the study."""
+    head = ("panel", "ID in the link", "what to do there")
+    rows = (
+        (f"`{name}`", f"`{'='.join(filter(None, [one.parameter, one.placeholder]))}`", one.advice)
+        for name, one in PANELS.items()
+        if not one.crowd.by_study
+    )
+    return _table(head, rows)
+
+
+def _bases() -> str:
+    """Of packages that carry a model."""
+    head = ("base", "layers", "numbers of a vector", "tokens it reads")
+    packages = {name for of in packages_distributions().values() for name in of}
+    folders = {name: bundled_folder(name) for name in sorted(packages)}
+    rows = (_base(name, folder) for name, folder in folders.items() if folder is not None)
+    return _table(head, rows)
+
+
+def _base(name: str, folder: Path) -> tuple[str, ...]:
+    model, reading = (
+        json.loads((folder / file).read_text(encoding="utf-8"))
+        for file in ("config.json", "sentence_bert_config.json")
+    )
+    numbers = model["num_hidden_layers"], model["hidden_size"], reading["max_seq_length"]
+    return (f"`{name}`", *map(str, numbers))
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = (head, ("---" for _ in head), *rows)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _variable(name: str, about: Variable) -> str:

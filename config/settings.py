@@ -17,7 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.templatetags.static import static
 
-from config.environment import count, flag, from_one, seconds, text
+from config.environment import count, flag, from_one, permille, seconds, text
+from core.files.access import OTHERS, make_private
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -106,9 +107,10 @@ def _log_format() -> str:
 
 
 DATA_DIR = Path(text("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
+# It holds passwords' digests, controls, and who judged what.
+os.umask(OTHERS)
 with _writing_data():
-    # It holds passwords' digests, controls, and who judged what.
-    DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    DATA_DIR.mkdir(parents=True, exist_ok=True)
 INDEX_DIR = DATA_DIR / "index"
 MODELS_DIR = DATA_DIR / "models"
 # Read when prometheus_client is loaded, which is later: each process counts there.
@@ -197,6 +199,7 @@ def _at(path: str) -> Callable[[HttpRequest], str]:
 
 with _writing_data():
     SECRET_KEY = _secret_key()
+    make_private(DATA_DIR)
 DEBUG = flag("QUORUM_DEBUG")
 BIND = text("QUORUM_BIND")
 PUBLIC_URL = (text("QUORUM_PUBLIC_URL") or _served_at(BIND)).rstrip("/")
@@ -356,6 +359,7 @@ if PUBLIC_URL.startswith("https://"):
 
 # Releases lie in the data folder, in a folder named, or on S3. A link to a file holds so long.
 LINK_SECONDS = from_one("QUORUM_LINK_SECONDS", most=604_800)
+FILE_UPLOAD_PERMISSIONS = None  # as any other file of ours
 STORAGES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
@@ -473,15 +477,18 @@ ENCODER_DEVICE = text("QUORUM_DEVICE")
 # retriever alone.
 SELECTOR = text("QUORUM_SELECTOR")
 
-# The crowd. boto3 reads AWS_ENDPOINT_URL_MTURK and the AWS credentials itself: production, sandbox
-# and emulator differ by these alone. Unset, it means the local emulator, never production.
+# The crowd. boto3 reads AWS_ENDPOINT_URL_MTURK and the AWS credentials itself: servers differ by
+# these alone. Unset, it means the local emulator. The two that follow were Amazon's.
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
 MTURK_ENDPOINT = text("AWS_ENDPOINT_URL_MTURK").rstrip("/")
 PROLIFIC_ENDPOINT = text("QUORUM_PROLIFIC").rstrip("/")
 PROLIFIC_TOKEN = text("QUORUM_PROLIFIC_TOKEN")
 PROLIFIC_PROJECT = text("QUORUM_PROLIFIC_PROJECT")
-# Calls to the crowd in a second, of all processes together; None: 10 to Amazon, else any number.
+PROLIFIC_FEE_PERMILLE = permille("QUORUM_PROLIFIC_FEE")
+PROLIFIC_VAT_PERMILLE = permille("QUORUM_PROLIFIC_VAT")
+PROLIFIC_SECURE_LINKS = flag("QUORUM_PROLIFIC_SECURE_LINKS")
+# Calls to the crowd in a second, of all processes together; 0: any number.
 CROWD_CALLS_PER_SECOND = count("QUORUM_CROWD_CALLS_PER_SECOND")
 # Calls that one process makes at once.
 CROWD_THREADS = from_one("QUORUM_CROWD_THREADS", most=16)
@@ -540,6 +547,8 @@ AUDIT_LOG = "annotation.access.audit_log.record_command"
 JOB_FAILED = "annotation.notifications.events.job_failed"
 PASS_SECONDS = seconds("QUORUM_PASS_SECONDS")
 RECONCILE_SECONDS = seconds("QUORUM_RECONCILE_SECONDS")
+# What a dead process had is looked for often enough to be taken over soon after its claim ends.
+LOOK_SECONDS = min(PASS_SECONDS, CLAIM_SECONDS / 4)
 CELERY_BEAT_SCHEDULE = {
     "publish-and-collect": {
         "task": "quorum.advance_campaigns",
@@ -547,8 +556,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "share-the-calls": {
         "task": "quorum.deliver_campaigns",
-        # A dead process's calls are looked for often enough to be made soon after its claim ends.
-        "schedule": min(PASS_SECONDS, CLAIM_SECONDS / 4),
+        "schedule": LOOK_SECONDS,
     },
     "reconcile": {
         "task": "quorum.reconcile_campaigns",
@@ -557,7 +565,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "run-jobs": {
         "task": "quorum.run_jobs",
-        "schedule": PASS_SECONDS,
+        "schedule": LOOK_SECONDS,
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },
     "deliver-events": {

@@ -13,6 +13,7 @@ urlpatterns = [
     path("admin/password_change/done/", RedirectView.as_view(pattern_name="password")),
     path("admin/", include("annotation.web.urls")),
     path("admin/database/", include("retrieval.web.urls")),
+    path("admin/database/", include("exports.web.trainings")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("retrieval.api.urls")),
     path("api/v1/", include("annotation.api.urls")),

@@ -141,7 +141,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 class PatientWorker(Worker):  # type: ignore[misc]
     def run(self) -> None:
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it tells how long it is
-        os.umask(0o077)  # here, and not before: a socket of the site is its proxy's as well
         for _ in abandoned(_incoming()):
             pass  # of a worker that was killed
         with working_folder(_incoming() / str(os.getpid())) as folder:

@@ -3,13 +3,14 @@
 import errno
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 from django.conf import settings
@@ -69,6 +70,7 @@ Device = Annotated[
         show_default="QUORUM_DEVICE",
     ),
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 ReleaseFolder = Annotated[
     Path, typer.Option("--release", metavar="DIR", help="Folder of the release.")
 ]
@@ -153,6 +155,36 @@ def say(sentence: str) -> None:
         tqdm.write(sentence, file=sys.stderr)
 
 
+def announce(bar: "tqdm[Any]") -> Callable[[str, int], None]:
+    """What says on standard error that so many steps begin, and lets the bar expect them."""
+
+    def begin(words: str, steps: int) -> None:
+        say(words)
+        bar.total = bar.n + steps if steps else None
+        bar.refresh()
+
+    return begin
+
+
+def confirm(sentences: Sequence[str], *, yes: bool) -> None:
+    """Preview, then continue with --yes or a typed y alone."""
+    if yes:
+        say("\n".join(map(harmless, sentences)))
+        return
+    print(*map(harmless, sentences), sep="\n", file=sys.stderr)
+    if not sys.stdin.isatty():
+        _end("Nothing was changed: add --yes to continue.")
+    print("Continue? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        _end("Nothing was changed.")
+
+
+def _end(sentence: str) -> NoReturn:
+    """Nothing went wrong, so this is no error; a script still sees that nothing was done."""
+    print(sentence, file=sys.stderr)
+    raise typer.Exit(REFUSED)
+
+
 def choice(name: str, allowed: Sequence[str], help: str) -> Any:
     """An option that takes one of these values, or an argument, by its name in capitals."""
 
@@ -188,12 +220,21 @@ def run(command: Any, words: Sequence[str], *, program: str) -> None:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else program
-        message = error.format_message().strip().rstrip(".")
+        message = _below_zero(error, words) or error.format_message().strip().rstrip(".")
         end = "" if message.endswith("?") else "."
         sentence = harmless(f"{message}{end} See `{path} --help`.")
         raise Error(sentence, returncode=REFUSED) from error
     if status:
         raise SystemExit(status)
+
+
+def _below_zero(error: typer.TyperException, words: Sequence[str]) -> str:
+    """Of a number that was taken for an option, by its first digit; empty where none was."""
+    option = getattr(error, "option_name", "")
+    if not re.fullmatch("-[0-9]", option):
+        return ""
+    number = next(word for word in words if word.startswith(option))
+    return f"{number} is below zero: give a number of zero or more"
 
 
 def help_without_a_verb(context: typer.Context) -> None:

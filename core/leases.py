@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import OperationalError, connection
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
@@ -20,8 +21,9 @@ log = logging.getLogger(__name__)
 
 QUEUED, RUNNING = "queued", "running"
 BEAT_SECONDS = 1.0
-# A writer of SQLite waits for half as long.
-STALE = timedelta(seconds=60)
+# So long without a beat, and its process is dead. On SQLite a beat may wait 30 s for a writer.
+_LEAST = 5 if "postgresql" in str(settings.DATABASES["default"]["ENGINE"]) else 60
+STALE = timedelta(seconds=max(_LEAST, settings.CLAIM_SECONDS))
 MOST_ATTEMPTS = 3
 
 

@@ -28,6 +28,7 @@ from annotation.api.database.database import BuildIndex, CountSources
 from annotation.api.database.imports import Import, Rejected
 from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
 from annotation.api.experts.gold_import import ImportExpertLabels
+from annotation.api.experts.label_error import LabelErrorRead
 from annotation.api.experts.review import Disagreements, Reports
 from annotation.api.hits.assignments import Assignments, OneAssignment
 from annotation.api.hits.hits import Hits, OneHit
@@ -100,6 +101,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/workforce", WorkforceFigures.as_view()),
     path(f"{CAMPAIGN}/reports", Reports.as_view()),
     path(f"{CAMPAIGN}/disagreements", Disagreements.as_view()),
+    path(f"{CAMPAIGN}/label-error", LabelErrorRead.as_view()),
     path(f"{CAMPAIGN}/snapshots", Snapshots.as_view()),
     path(f"{CAMPAIGN}/charts", Charts.as_view()),
     path(f"{CAMPAIGN}/charts/<slug:key>", OneChart.as_view()),

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.corpus import corpus_of
+from annotation.analytics.campaign.labelling import labelling_in_words
 from annotation.analytics.campaign.progress import progress as progress_of
 from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
@@ -32,7 +33,9 @@ from annotation.pipeline.setup.create import get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import estimate_cost
+from annotation.protocol.labels.claims import asking_in_words
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskName
 from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
 from retrieval.corpus.corpora import corpus_named
@@ -43,6 +46,10 @@ CHOICE = ", ".join(each.title for each in CROWDS.values())
 ChosenCrowd = Annotated[
     CrowdKind | None,
     choice("--crowd", CROWDS, f"Who judges: {CHOICE} (default: {PAPER_CROWD.title})."),
+]
+ChosenTask = Annotated[
+    TaskName | None,
+    choice("--task", tuple(TASKS), f"What is asked of an item (default: {PAPER_TASK.name})."),
 ]
 PolicyFile = Annotated[
     Path | None,
@@ -95,10 +102,20 @@ def _crowd_in_words(chosen: CrowdKind) -> str:
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new campaign.")],
     sample: Annotated[
-        int | None, typer.Option(metavar="N", help="Hold out N random queries of the corpus.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Hold out N random queries of the corpus; of the task `answer`, judge N random "
+            "pairs of it.",
+        ),
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Use your own queries.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Use your own queries; of the task `answer`, with the answers to judge, as "
+            "`quorum model evaluate-answers --answers` writes them.",
+        ),
     ] = None,
     instructions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Markdown file for the annotators.")
@@ -117,6 +134,7 @@ def create(
             metavar="FILE", help="Your own qualification items; the policy says how many are drawn."
         ),
     ] = None,
+    task: ChosenTask = None,
     crowd: ChosenCrowd = None,
     seed: Seed = 0,
     policy: PolicyFile = None,
@@ -125,7 +143,7 @@ def create(
     """Create a campaign: choose its queries and fix its policy."""
     one_of({"--sample": sample, "--queries": queries}, required=True)
     cents = None if budget is None else cents_of(budget)
-    rules = read_policy(policy, crowd=crowd)
+    rules = read_policy(policy, crowd=crowd, task=task)
     wanted = Wanted(name, rules.to_dict(), seed, sample, budget_cents=cents, corpus=corpus)
     with progress(None, "Reading", " questions") as bar:
         drawn = draw(wanted, queries, progress=bar.update)
@@ -206,12 +224,15 @@ def estimate(campaign: Campaign) -> Result:
     triplets = triplets_to_judge(campaign)
     costs = estimate_cost(triplets, campaign.policy)
     left_out = "replacements of rejected and discarded work"
+    if campaign.policy.is_adaptive:
+        left_out += ", and votes on triplets whose label is not sure after the first round"
     corpus = corpus_of(campaign)
     return {
         "campaign": campaign.name,
         "triplets": triplets,
         **asdict(costs),
         "not_counted": left_out,
+        **({"asking": asking} if (asking := asking_in_words(campaign.policy)) else {}),
         "corpus": corpus.name,
         "licences": corpus.licences_in_words,
     }
@@ -247,7 +268,8 @@ def status(
 
 
 def _status(campaign: Campaign) -> Result:
-    return progress_of(campaign) | no_money(campaign.policy)
+    how = labelling_in_words(campaign)
+    return progress_of(campaign) | ({"labels": how} if how else {}) | no_money(campaign.policy)
 
 
 def _text(result: Result) -> Rendered:

@@ -2,19 +2,18 @@
 
 import inspect
 import logging
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from django.db import OperationalError
 
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take_after_a_pass
-from annotation.commands import controls, turk
+from annotation.commands import controls, history, turk
 from annotation.commands.campaign_noun import OPERATIONS as PANEL
 from annotation.commands.campaign_noun import STEPS, STUDIES, campaign_verb
 from annotation.crowd.factory import open_crowd
@@ -26,12 +25,12 @@ from annotation.operations.registry import DATABASE_OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
-from core.command import REFUSED, Device, Result, choice, progress, say
+from core.command import Device, Result, Yes, choice, confirm, progress
 from core.errors import UserError
-from core.output import harmless
 from core.progress import Progress
 from retrieval.commands import corpus
 from retrieval.corpus.withdraw import NAME, read_names
+from retrieval.query_sets.held_out import read_ids
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +41,6 @@ TYPES: Mapping[str, Any] = {
     "choices": str,
     "flag": bool,
 }
-Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 
 
 def add(operation: Operation) -> None:
@@ -57,7 +55,7 @@ def verb_of(operation: Operation) -> Callable[..., Result]:
     def run(campaign: Campaign | None = None, yes: bool = False, **options: Any) -> Result:
         crowd = _crowd_of(campaign) if campaign and operation.calls_crowd else None
         if operation.confirms:
-            _confirm(operation.preview(campaign, options), yes=yes)
+            confirm(operation.preview(campaign, options), yes=yes)
         done = perform(operation, campaign, options, by=by_command())
         sent = _send(campaign, crowd) if campaign and operation.calls_crowd else {}
         if refusal := operation.refusal(campaign, options):
@@ -154,21 +152,33 @@ def given(argument: Argument) -> inspect.Parameter:
 
 
 def _several(argument: Argument) -> Any:
-    """Given once for each; a file may name pairs."""
-    is_pairs = argument.kind == "pairs"
+    """Given once for each; a file may name pairs or queries."""
+    column, read = IN_FILES.get(argument.kind, ("", None))
     one = argument.name.removesuffix("s")
-    help = ", or a file with one per line or in a column `pair`" if is_pairs else ""
+    help = f", or a file with one per line or in a column `{column}`" if column else ""
     return typer.Option(
         f"--{one}",
-        metavar=one.upper() + ("|FILE" if is_pairs else ""),
+        metavar=one.upper() + ("|FILE" if column else ""),
         help=f"{argument.label}: {argument.help}{help}; repeat it for several.",
-        callback=_in_files if is_pairs else None,
+        callback=read,
     )
 
 
-def _in_files(given: list[str] | None) -> list[str]:
+def _pairs(given: list[str] | None) -> list[str]:
     lists = ([one] if NAME.fullmatch(one) else read_names(Path(one)) for one in given or ())
     return list(chain.from_iterable(lists))
+
+
+def _queries(given: list[str] | None) -> list[str]:
+    """Any word may be an id: a file is what lies there."""
+    lists = (read_ids(Path(one)) if Path(one).is_file() else [one] for one in given or ())
+    return list(chain.from_iterable(lists))
+
+
+IN_FILES: Mapping[str, tuple[str, Callable[[list[str] | None], list[str]]]] = {
+    "pairs": ("pair", _pairs),
+    "queries": ("id", _queries),
+}
 
 
 def parameter(
@@ -176,25 +186,6 @@ def parameter(
 ) -> inspect.Parameter:
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=default, annotation=annotation)
-
-
-def _confirm(sentences: Sequence[str], *, yes: bool) -> None:
-    """Preview, then continue with --yes or a typed y alone."""
-    if yes:
-        say("\n".join(map(harmless, sentences)))
-        return
-    print(*map(harmless, sentences), sep="\n", file=sys.stderr)
-    if not sys.stdin.isatty():
-        _end("Nothing was changed: add --yes to continue.")
-    print("Continue? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        _end("Nothing was changed.")
-
-
-def _end(sentence: str) -> NoReturn:
-    """Nothing went wrong, so this is no error; a script still sees that nothing was done."""
-    print(sentence, file=sys.stderr)
-    raise typer.Exit(REFUSED)
 
 
 def _crowd_of(campaign: Campaign) -> Crowd | None:
@@ -221,6 +212,11 @@ def _send(campaign: Campaign, crowd: Crowd | None) -> Result:
 
 
 # Of other nouns.
-APPS = {"corpus": corpus.app, "controls": controls.app, "turk": turk.app}
+APPS = {
+    "corpus": corpus.app,
+    "controls": controls.app,
+    "import": history.app,
+    "turk": turk.app,
+}
 for operation in DATABASE_OPERATIONS.values():
     APPS[operation.noun].verb(operation.verb or operation.name)(verb_of(operation))

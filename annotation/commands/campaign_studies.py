@@ -1,16 +1,33 @@
-"""`quorum campaign`: what studies of a campaign have found."""
+"""`quorum campaign`: what studies of a campaign have found, and what follows for the next one."""
 
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from annotation.analytics.campaign.plan import Wanted, plan_of
+from annotation.analytics.quality.expert_agreement import audit_plan
 from annotation.analytics.quality.pilot_report import Condition, pilot_report
+from annotation.analytics.workers.shared_errors import known_items, read_machine, report_of
 from annotation.commands.campaign_noun import STUDIES, campaign_verb, worded
 from annotation.models import Campaign
+from annotation.pipeline.ledger.dollars import cents_of, dollars
+from annotation.pipeline.setup.create import get_campaign
 from annotation.pipeline.setup.create_pilot import pilot_of
 from annotation.pipeline.setup.pool_depth import depth_report
+from annotation.protocol.estimates.audit_plan import LEAST_WIDTH, MOST_WIDTH, USUAL_WIDTH
+from annotation.protocol.estimates.certificate import LEAST_CERTIFIED, MOST_CERTIFIED
+from annotation.protocol.estimates.plan import Prediction
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
 from core.command import Result
 from core.errors import UserError
-from core.output import Facts, Rendered
+from core.files.whole import write_whole
+from core.output import Facts, Rendered, Rows
+from retrieval.ranking.runs import require_new
 
 
 @campaign_verb("pilot-report", panel=STUDIES)
@@ -42,8 +59,8 @@ def _compared(errors: Comparison | None) -> Result:
         return {"compared": 0}
     return {
         "compared": errors.triplets,
-        "error_with_the_answer": _rounded(*errors.shown[2:]),
-        "error_without_it": _rounded(*errors.hidden[2:]),
+        "error_with_the_answer": _rounded(*errors.shown[2:5]),
+        "error_without_it": _rounded(*errors.hidden[2:5]),
         "difference": _rounded(errors.difference, errors.low, errors.high),
         "relative_change": None if errors.relative is None else round(-errors.relative, DECIMALS),
         "accuracy_with_the_answer": round(errors.accuracy, DECIMALS),
@@ -67,7 +84,7 @@ def _rounded(*numbers: float) -> list[float]:
 def _hidden(result: Result) -> Rendered:
     """Of a report: the share and its interval are one line."""
     share, interval = result["hidden_share"], result["hidden_share_interval"]
-    words: Result = {**result, "hidden_share_interval": None}
+    words: Result = {**result, "hidden_share_interval": None, "positive_ranks": None}
     if isinstance(share, float) and isinstance(interval, tuple):
         low, high = interval
         words["hidden_share"] = f"{share:.4f} ({LEVEL:.0%} interval {low:.4f} to {high:.4f})"
@@ -88,14 +105,220 @@ def pool_depth_results(campaign: Campaign) -> Result:
         "partial": hidden.queries < report.queries,
         "queries": report.queries,
         "queries_counted": hidden.queries,
+        "first_rank": first + 1,
         "last_rank": last,
         "triplets_without_a_majority": hidden.without_a_label,
         f"positives_per_query_at_{upper}": hidden.positives_per_query_first,
         f"positives_per_query_at_{lower}": hidden.positives_per_query_next,
         f"positives_by_rank_at_{upper}": hidden.positives_at_first,
         f"positives_by_rank_at_{lower}": hidden.positives_at_next,
+        "positive_ranks": hidden.positive_ranks,
         "hidden_share": hidden.hidden_share,
         "hidden_share_interval": hidden.hidden_share_interval,
         f"queries_without_a_positive_at_{upper}": hidden.answerless_first,
         f"of_them_with_one_at_{lower}": hidden.answerless_with_one_next,
+    }
+
+
+@campaign_verb("aggregation-report", panel=STUDIES)
+def aggregation_results(campaign: Campaign) -> Result:
+    """Compare the majority with models of workers that know the controls; no label changes."""
+    # It loads scipy, which no other command needs.
+    from annotation.analytics.quality.aggregation import aggregation_of  # noqa: PLC0415
+
+    report = aggregation_of(campaign)
+    errors: Result = {}
+    for name, error in report.errors.items():
+        if error is not None:
+            key = f"label_error_of_{name.replace(' ', '_')}"
+            errors |= {key: round(error.share, DECIMALS)}
+            errors |= {f"{key}_interval": _rounded(error.low, error.high)}
+            errors["triplets_with_gold"] = error.triplets
+    return {
+        "campaign": campaign.name,
+        "controls": report.controls,
+        "answers_to_controls": report.answers,
+        "votes": report.votes,
+        "chosen": report.choice.name,
+        "why": report.choice.why,
+        "log_loss_on_hidden_controls": "; ".join(
+            f"{name} {loss:.3f}" for name, loss in report.choice.losses.items()
+        )
+        or None,
+        "triplets_with_a_majority": report.with_majority,
+        "labels_that_would_change": report.changed,
+        **errors,
+    }
+
+
+@campaign_verb("audit-plan", panel=STUDIES)
+def audit_plan_results(
+    campaign: Campaign,
+    width: Annotated[
+        float,
+        typer.Option(
+            min=LEAST_WIDTH,
+            max=MOST_WIDTH,
+            help="Wanted width of the label error's 95 % interval: 0.02 for 2 to 4 %.",
+        ),
+    ] = USUAL_WIDTH,
+    error: Annotated[
+        float | None,
+        typer.Option(
+            min=LEAST_CERTIFIED,
+            max=MOST_CERTIFIED,
+            help="Also: can it be certified that at most this share of the labels is wrong?",
+        ),
+    ] = None,
+) -> Result:
+    """Say how many labels experts have to judge, for an interval and for a certificate."""
+    plan = audit_plan(campaign, width=width, share=error)
+    known, certificate = plan.error, plan.certificate
+    return {
+        "campaign": campaign.name,
+        "labels": plan.labels,
+        "judged_at_random": plan.judged,
+        "label_error": _rounded(known.share, known.low, known.high) if known else None,
+        "width": width,
+        "to_judge_for_this_width": plan.more,
+        "estimated_from": plan.basis,
+        "certificate": certificate and certificate.error,
+        "certificate_holds": certificate and certificate.holds,
+        "evidence": certificate and round(certificate.evidence, 2),
+        "ways_to_the_certificate": list(plan.ways) if certificate else None,
+    }
+
+
+def _named_pairs(result: Result) -> Rendered:
+    pairs = [
+        f"{pair['first']} and {pair['second']} have {pair['both_wrong']} of {pair['shared']} wrong "
+        f"together, where chance explains {pair['expected']}."
+        for pair in result["pairs"]
+    ]
+    return [Facts({**result, "pairs": len(pairs)}), *pairs]
+
+
+@campaign_verb("shared-errors", panel=STUDIES, render=_named_pairs)
+def shared_errors(
+    campaign: Campaign,
+    machine: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare each worker with a machine: JSONL, CSV or TSV with item (its number) and "
+            "label (0 or 1).",
+        ),
+    ] = None,
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl", help="Write the items that are compared, for a machine to label."
+        ),
+    ] = None,
+) -> Result:
+    """Name workers who share more errors with each other, or a machine, than chance explains.
+
+    On controls, and on triplets that experts judged. At most 1 % of the named pairs are chance.
+    Nobody is excluded, rejected, or unpaid by it: look at their work.
+    """
+    if items:
+        require_new(items)
+        rows = (orjson.dumps(item) + b"\n" for item in known_items(campaign))
+        write_whole(items, rows)
+    report = report_of(campaign, read_machine(machine) if machine else None)
+    return {"campaign": campaign.name, **asdict(report)}
+
+
+def _planned(result: Result) -> Rendered:
+    rows = [
+        (
+            str(one["annotators"]),
+            str(one["max_votes"]),
+            f"{one['error']:.2%}",
+            f"{one['assignments']:,}",
+            dollars(one["cents"]),
+            f"{one['days']:.1f}",
+        )
+        for one in result["choices"]
+    ]
+    chosen = result["choice"]
+    advice = (
+        f"The cheapest that meets this has annotators {chosen['annotators']} and max_votes "
+        f"{chosen['max_votes']}. Then let experts judge {result['audit']:,} labels blindly, to see "
+        "whether it came true."
+        if chosen
+        else "None of these meets it: allow more errors, money, people, or days."
+    )
+    own, came = result["own_policy"], result["came"]
+    facts = {key: value for key, value in result.items() if not isinstance(value, dict | list)}
+    facts["own_policy"] = f"label error {own['error']:.2%}, {dollars(own['cents'])}"
+    if came["error"] is not None:
+        low, high = came["error_interval"]
+        error = f"label error {came['error']:.2%} ({low:.2%} to {high:.2%})"
+        facts["so_far"] = f"{error}, {dollars(came['cents'])}"
+    head = ("annotators", "max_votes", "label error", "assignments", "cost", "days")
+    return [Facts(facts), "", Rows(head, rows, numbers=True), "", advice]
+
+
+@campaign_verb("plan", panel=STUDIES, render=_planned)
+def plan(
+    campaign: Campaign,
+    error: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of labels that may be wrong.", min=0.001, max=0.5
+        ),
+    ],
+    budget: Annotated[str | None, typer.Option(metavar="DOLLARS", help="Maximum cost.")] = None,
+    people: Annotated[
+        int | None,
+        typer.Option(help="People who work; by default, as many as before.", min=1, max=100_000),
+    ] = None,
+    days: Annotated[float | None, typer.Option(help="Days that it may take.", min=0.01)] = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CAMPAIGN",
+            help="Campaign of the same crowd where experts have judged a sample; repeatable. By "
+            "default, this one.",
+        ),
+    ] = None,
+) -> Result:
+    """Plan how many votes to buy for a wanted error, budget, team, and time.
+
+    The crowd is taken to be as it was in the campaigns named by --like. Labels are majorities.
+    """
+    wanted = Wanted(error, cents_of(budget) if budget else None, people, days)
+    made = plan_of(campaign, wanted, [get_campaign(name) for name in like or [campaign.name]])
+    zeros, ones = made.crowd.urns
+    return {
+        "campaign": campaign.name,
+        "triplets": made.triplets,
+        "people": made.people,
+        "triplets_judged_by_experts": made.judged,
+        "share_of_positives": rounded(made.crowd.share),
+        "wrong_votes_on_negatives": rounded(zeros.error),
+        "wrong_votes_on_positives": rounded(ones.error),
+        "assignments_that_fail": rounded(made.crowd.failing),
+        "choices": [_prediction(one) for one in made.choices],
+        "choice": _prediction(made.choice) if made.choice else None,
+        "own_policy": _prediction(made.own),
+        "came": {
+            "error": rounded(made.came.share) if made.came else None,
+            "error_interval": _rounded(made.came.low, made.came.high) if made.came else None,
+            "cents": made.spent_cents,
+        },
+        "audit": made.audit,
+    }
+
+
+def _prediction(made: Prediction) -> Result:
+    return {
+        "annotators": made.policy.annotators,
+        "max_votes": made.policy.max_votes,
+        "error": rounded(made.error),
+        "unresolved": rounded(made.unresolved),
+        "assignments": made.assignments,
+        "cents": made.cents,
+        "days": round(made.days, 2),
     }

@@ -18,7 +18,7 @@ from annotation.crowd.emulator.__main__ import announce
 from annotation.crowd.emulator.http.server import DEFAULT_BALANCE_CENTS, serve
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.simulated.browser import WorkerSite
-from annotation.crowd.simulated.knowledge import read_gold
+from annotation.crowd.simulated.knowledge import learn_answers, read_gold
 from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.crowd.simulated.workers import Simulation
 from annotation.crowd.wire.errors import StartError
@@ -119,6 +119,7 @@ def simulate(
         workers=workers, accuracy=accuracy, spammers=spammers, seed=seed, faults=faults
     )
     known = read_gold([SHIPPED, *(gold or [])])
+    learn_answers(known, SHIPPED)
     _refuse_teams()
     with WorkerSite(url) as site:
         simulation = Simulation(profiles, known, site)

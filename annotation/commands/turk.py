@@ -1,8 +1,9 @@
-"""`quorum turk`: a Mechanical Turk for your own people, and the accounts of its requesters."""
+"""`quorum turk`: a Mechanical Turk for your own people, its requesters and their batches."""
 
 import csv
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,22 +12,27 @@ from django.conf import settings
 from django.core.management import call_command
 
 from annotation.access.audit_log import by_command, logged
+from annotation.crowd.emulator.state import money
 from annotation.crowd.turk.accounts import (
     create_account,
     figures_of,
     named_account,
     renew_keys,
 )
+from annotation.crowd.turk.batches import Terms, cost_cents, fill, publish, results
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.payments import HEAD, lines_of, numbered_payout
-from annotation.pipeline.ledger.dollars import dollars
-from core.command import Noun, Result
+from annotation.crowd.turk.stores import Environment
+from annotation.pipeline.ledger.dollars import cents_of, dollars
+from core.command import Noun, Result, Yes, confirm, progress
 from core.errors import UserError
 from core.files.csv_safety import harmless
 from core.output import Facts, Rendered, Rows
 
-app = Noun("A Mechanical Turk for your own people: accounts of requesters, deposits, pay-outs.")
+app = Noun("A Mechanical Turk for your own people: accounts of requesters, batches, pay-outs.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
+Batch = Annotated[str, typer.Argument(metavar="BATCH", help="Name of the batch.")]
+Sandbox = Annotated[bool, typer.Option("--sandbox", help="In the sandbox.")]
 
 
 def _variables(result: Result) -> Rendered:
@@ -84,7 +90,8 @@ def accounts() -> Result:
 
 def _payouts(result: Result) -> Rendered:
     if "file" in result:
-        return Facts({**result, "cents": dollars(result["cents"])})
+        total = dollars(result["cents"])
+        return Facts({"payout": result["payout"], "total": total, "file": result["file"]})
     rows = [
         [str(one["payout"]), one["made_at"], dollars(one["cents"])] for one in result["payouts"]
     ]
@@ -113,11 +120,95 @@ def payouts(
         ]
         return {"payouts": about}
     payout = numbered_payout(chosen, number or chosen.payouts.count())
+    _write(file, HEAD, lines_of(payout))
+    return {"payout": payout.number, "cents": payout.cents, "file": str(file)}
+
+
+def _published(result: Result) -> Rendered:
+    return Facts({**result, "cents": None, "on hold": dollars(result["cents"])})
+
+
+@app.verb("publish", render=_published)
+def publish_batch(
+    name: Name,
+    batch: Batch,
+    template: Annotated[
+        Path, typer.Argument(metavar="TEMPLATE", help="HTML with ${...} for each column.")
+    ],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="CSV file: a HIT for each row.")],
+    title: Annotated[str, typer.Option(help="Title of the HITs.")],
+    reward: Annotated[str, typer.Option(metavar="DOLLARS", help="Reward for an assignment.")],
+    description: Annotated[
+        str | None, typer.Option(help="Description of the HITs.", show_default="the title")
+    ] = None,
+    keywords: Annotated[str, typer.Option(help="Keywords, with commas between.")] = "",
+    assignments: Annotated[int, typer.Option(min=1, help="Assignments of a HIT.")] = 1,
+    minutes: Annotated[int, typer.Option(min=1, help="Minutes for an assignment.")] = 60,
+    days: Annotated[int, typer.Option(min=1, help="Days until the HITs expire.")] = 7,
+    approval_days: Annotated[
+        int, typer.Option(min=0, help="Days until work that nobody has reviewed is approved.")
+    ] = 30,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> Result:
+    """Make a HIT of each row of a table, by a template of Mechanical Turk or Turkle."""
+    account, environment = named_account(name), _environment(sandbox)
+    terms = Terms(
+        title=title,
+        description=description or title,
+        keywords=keywords,
+        reward=money.dollars(cents_of(reward)),
+        assignments=assignments,
+        minutes=minutes,
+        days=days,
+        approval_days=approval_days,
+    )
+    filled = fill(template, table)
+    made: Result = {
+        "batch": batch,
+        "environment": environment,
+        "hits": len(filled),
+        "cents": cost_cents(filled, terms),
+    }
+    confirm([_preview(made, terms)], yes=yes)
+    with (
+        progress(len(filled), "Publishing", " HITs") as bar,
+        logged(by_command(), "turk-publish", subject=name, **made),
+    ):
+        publish(account, environment, batch, filled, terms, bar.update)
+    return made
+
+
+def _preview(made: Result, terms: Terms) -> str:
+    hits, each = made["hits"], terms.assignments
+    return (
+        f"This puts {dollars(made['cents'])} on hold in {made['environment']}, for {hits:,} "
+        f"HIT{'s' * (hits != 1)} with {each:,} assignment{'s' * (each != 1)} each."
+    )
+
+
+@app.verb("results")
+def results_of(
+    name: Name,
+    batch: Batch,
+    file: Annotated[Path, typer.Option("--csv", metavar="FILE", help="File to write.")],
+    sandbox: Sandbox = False,
+) -> Result:
+    """Write what workers submitted for a batch, in the columns of Mechanical Turk's results."""
+    head, lines = results(named_account(name), _environment(sandbox), batch)
+    _write(file, head, ([line.get(column) for column in head] for line in lines))
+    return {"batch": batch, "assignments": len(lines), "file": str(file)}
+
+
+def _environment(sandbox: bool) -> Environment:
+    return Environment.SANDBOX if sandbox else Environment.PRODUCTION
+
+
+def _write(file: Path, head: Sequence[str], lines: Iterable[Iterable[object]]) -> None:
     with open(file, "w", encoding="utf-8", newline="", opener=_private) as out:
         rows = csv.writer(out)
-        rows.writerow(HEAD)
-        rows.writerows([harmless(cell) for cell in line] for line in lines_of(payout))
-    return {"payout": payout.number, "cents": payout.cents, "file": str(file)}
+        rows.writerow([harmless(name) for name in head])
+        rows.writerows([harmless(cell) for cell in line] for line in lines)
 
 
 def _private(path: str, flags: int) -> int:

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from annotation.crowd.inhouse.adapter import INHOUSE_SITE, PANEL_SITE, InhouseCrowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
-from annotation.crowd.mturk.endpoints import crowd_site, is_amazon
+from annotation.crowd.mturk.endpoints import crowd_site
 from annotation.crowd.port import Crowd, CrowdError, CrowdSite
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.client import ProlificClient
@@ -18,8 +18,6 @@ from annotation.crowd.prolific.events import hook_url
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
 from annotation.protocol.policy.crowds import CrowdKind
 from core.errors import UserError
-
-AMAZON_CALLS_PER_SECOND = 10  # MTurk names no number; where this one is too high, it tells us so
 
 
 @dataclass(frozen=True)
@@ -54,14 +52,13 @@ def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crow
 
 
 def _open_mturk(site: CrowdSite, storage: str) -> Crowd:
-    calls = calls_per_second(site.endpoint)
-    return MTurkCrowd(site.endpoint, _rate(site.endpoint, calls, storage))
+    return MTurkCrowd(site.endpoint, _rate(site.endpoint, storage))
 
 
 def _open_prolific(site: CrowdSite, storage: str) -> Crowd:
     if not settings.PROLIFIC_TOKEN:
         raise UserError("Prolific's API token is missing: set QUORUM_PROLIFIC_TOKEN.")
-    rate = _rate(site.endpoint, settings.CROWD_CALLS_PER_SECOND or 0, storage)
+    rate = _rate(site.endpoint, storage)
     try:
         client = ProlificClient(ProlificConnection(site.endpoint, settings.PROLIFIC_TOKEN, rate))
     except CrowdError as error:
@@ -75,21 +72,15 @@ def _mturk_endpoint() -> str:
     if not _is_http_url(endpoint):
         raise UserError(
             f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is not an http or https URL:"
-            f" set it to one, such as {settings.MTURK_SANDBOX}."
+            " set it to one, such as http://127.0.0.1:8001."
         )
     return endpoint
 
 
-def calls_per_second(endpoint: str) -> int:
-    """As the settings say, else what suits the endpoint; 0: no limit."""
-    if settings.CROWD_CALLS_PER_SECOND is not None:
-        return int(settings.CROWD_CALLS_PER_SECOND)
-    return AMAZON_CALLS_PER_SECOND if is_amazon(endpoint) else 0
-
-
 @cache  # all crowds of a process count together
-def _rate(endpoint: str, calls_per_second: int, storage: str) -> RateLimiter:
-    return RateLimiter(endpoint, calls_per_second=calls_per_second, storage=storage)
+def _rate(endpoint: str, storage: str) -> RateLimiter:
+    calls = settings.CROWD_CALLS_PER_SECOND
+    return RateLimiter(endpoint, calls_per_second=calls, storage=storage)
 
 
 def _is_http_url(text: str) -> bool:

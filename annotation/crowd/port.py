@@ -1,9 +1,11 @@
 """The port to a crowd: what a campaign needs of any place where people judge HITs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
+
+from annotation.protocol.screening.control import RejectionReason
 
 
 class CrowdError(Exception):
@@ -131,8 +133,9 @@ class Crowd(Protocol):
     def approve(self, assignment_id: str) -> None:
         """Success too where it is approved already."""
 
-    def reject(self, assignment_id: str, *, reason: str) -> None:
-        """Success too where it is rejected already."""
+    def reject(self, assignment_id: str, *, reason: str, why: RejectionReason) -> None:
+        """Success too where it is rejected already. The worker reads `reason`; some crowds sort
+        rejections, by `why`."""
 
     def overturn(self, assignment_id: str) -> None:
         """Approve what was rejected after all; success too where it is approved already."""
@@ -158,8 +161,22 @@ class Crowd(Protocol):
     def unblock(self, worker_id: str, *, reason: str) -> None:
         """Success too where the worker is not blocked."""
 
-    def tend(self, hit_type_id: str) -> None:
-        """What the crowd needs beside the calls, twice a pass: HITs of this type and its kin."""
+    def tend(self, hit_type_id: str, *, may_grow: bool = True) -> None:
+        """What the crowd needs beside the calls, twice a pass: HITs of this type and its kin.
+
+        Unless it `may_grow`, nobody new is sent: there is no money to pay them.
+        """
+
+    def surplus(self, hit_type_id: str) -> Mapping[str, int]:
+        """What it has paid beside assignments and bonuses, as far as that is not booked: cents by a
+        name that stays the same."""
+
+    def surplus_booked(self, names: Iterable[str]) -> None:
+        """It need not name these again."""
+
+    def billed_cents(self, hit_type_id: str) -> int | None:
+        """All that these HITs have cost by its own bill; None while that still changes, and where
+        it sends none."""
 
     def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
         """Write to a worker. Some crowds heed no token here: there it may arrive twice."""

@@ -46,8 +46,8 @@ TRIGGERS = [
 ]
 
 
-def create_triggers(apps, schema_editor):
-    for name, event, condition, statement in TRIGGERS:
+def create_triggers(apps, schema_editor, triggers=TRIGGERS):
+    for name, event, condition, statement in triggers:
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(
                 f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"

@@ -1,6 +1,7 @@
 """What is stored of a campaign; Django finds all of it here."""
 
 from annotation.models.access import Attempt, AuditEntry, Request, Role, SavedView
+from annotation.models.aggregation import Aggregation, Posterior
 from annotation.models.assignment import (
     Assignment,
     Behaviour,
@@ -28,6 +29,9 @@ from annotation.models.event import (
 )
 from annotation.models.figures import (
     AssignmentTally,
+    ControlTally,
+    EffortTally,
+    MeetingTally,
     PairTally,
     ReviewFigures,
     Snapshot,
@@ -45,6 +49,7 @@ from annotation.models.qualification import QualificationItem, QualificationResu
 
 __all__ = [
     "Account",
+    "Aggregation",
     "Assignment",
     "AssignmentTally",
     "Attempt",
@@ -56,8 +61,10 @@ __all__ = [
     "Control",
     "ControlCandidate",
     "ControlDraft",
+    "ControlTally",
     "Delivery",
     "DeliveryAttempt",
+    "EffortTally",
     "Entry",
     "Event",
     "Exclusion",
@@ -68,10 +75,12 @@ __all__ = [
     "ItemReport",
     "Judgment",
     "MailPreference",
+    "MeetingTally",
     "OutboxMessage",
     "PairTally",
     "PastRecord",
     "Pilot",
+    "Posterior",
     "QualificationItem",
     "QualificationResult",
     "Request",

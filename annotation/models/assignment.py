@@ -124,16 +124,16 @@ class Assignment(models.Model):
     def valid(
         cls,
         rows: QuerySet[Row],
-        campaign: Campaign,
+        *campaigns: Campaign,
         path: str = "",
-        *,
         but_for: VoidReason | None = None,
     ) -> QuerySet[Row]:
         """Of `rows`, those whose work's votes count, `path` leading to it.
 
+        `campaigns`: those of the rows, whose workers are of different crowds.
         `but_for`: as if this reason made no vote void.
         """
-        out = Exclusion.in_force(campaign).values("worker")
+        out = Exclusion.in_force(*campaigns).values("worker")
         facts = {
             "excluded": _as_boolean(**{f"{path}worker__in": out}),
             "rejected": _as_boolean(**{f"{path}status": cls.Status.REJECTED}),
@@ -218,8 +218,8 @@ class Exclusion(models.Model):
         return f"{self.worker} failed {self.failures} of {self.reviewed}"
 
     @classmethod
-    def in_force(cls, campaign: Campaign) -> models.QuerySet[Exclusion]:
-        return cls.objects.filter(campaign=campaign, restored_at=None)
+    def in_force(cls, *campaigns: Campaign) -> models.QuerySet[Exclusion]:
+        return cls.objects.filter(campaign__in=campaigns, restored_at=None)
 
 
 class Behaviour(models.Model):

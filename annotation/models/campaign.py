@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS
 from retrieval.models import Candidate, Query, QuerySet
 
 
@@ -56,6 +57,19 @@ class Campaign(models.Model):
     def policy(self) -> Policy:
         return policy_of(self.policy_data)
 
+    @property
+    def part_of(self) -> Campaign | None:
+        """The campaign whose queries this one judges, for a second crowd; None: its own."""
+        whole = self.query_set.part_of
+        return Campaign.objects.get(query_set=whole) if whole else None
+
+    @property
+    def crowds(self) -> models.QuerySet[Campaign]:
+        """The campaigns whose queries are one dataset, the first of them first: often it alone."""
+        first = self.query_set.part_of_id or self.query_set_id
+        either = Q(query_set=first) | Q(query_set__part_of=first)
+        return Campaign.objects.filter(either).select_related("query_set").order_by("pk")
+
 
 def policy_of(stored: Mapping[str, Any]) -> Policy:
     """Of a campaign's `policy_data`; checked once, for pages ask for it at every row."""
@@ -99,6 +113,13 @@ class Control(models.Model):
         NEGATIVE = "negative"
 
     kind = models.CharField(max_length=8, choices=Kind.choices)
+    # Whose campaigns share it: what is right for one task may be wrong for another.
+    task = models.CharField(
+        max_length=11,
+        choices=[(name, task.choice) for name, task in TASKS.items()],
+        default=PAPER_TASK.name,
+        db_default=PAPER_TASK.name,
+    )
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="controls"
     )
@@ -114,7 +135,7 @@ class Control(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["key"],
+                fields=["task", "key"],
                 condition=Q(campaign=None, retired_at=None),
                 name="one_control_per_pool_key",
             ),
@@ -153,6 +174,7 @@ class Triplet(models.Model):
         MAJORITY = "majority"  # of its valid votes
         EXPERT = "expert"  # who adjudicated it
         IMPORT = "import"  # it came with the dataset
+        AGGREGATOR = "aggregator"  # that the campaign's votes and controls chose
 
     # The indexes below begin with it.
     campaign = models.ForeignKey(
@@ -162,7 +184,7 @@ class Triplet(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
     label = models.SmallIntegerField(null=True, blank=True)
     label_source = models.CharField(  # noqa: DJ001 - as the label, null where there is none
-        max_length=8, choices=LabelSource.choices, null=True, blank=True
+        max_length=10, choices=LabelSource.choices, null=True, blank=True
     )
     votes = models.PositiveSmallIntegerField(default=0)
     positive_votes = models.PositiveSmallIntegerField(default=0)

@@ -19,6 +19,7 @@ class Event(models.Model):
         COMPLETE = "campaign.complete", "Campaign complete"
         BLOCKED = "campaign.blocked", "Campaign standing still"
         BUDGET = "campaign.budget", "Budget nearly spent"
+        PAY = "campaign.pay", "Pay below the crowd's minimum"
         RELEASE = "release.ready", "Release ready"
         JOB = "job.failed", "Job failed"
         WORK = "work.available", "New work for annotators"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from annotation.models.assignment import Assignment, Worker
-from annotation.models.campaign import Campaign, Triplet
+from annotation.models.campaign import Campaign, Control, Triplet
 from annotation.models.hit import Hit
 from retrieval.models import Query
 
@@ -95,9 +95,11 @@ class WorkerFigures(models.Model):
 
 
 class UntalliedHit(models.Model):
-    """A mark: what a pass has followed in this HIT is not yet in the tallies below."""
+    """A mark: what a pass has followed in this HIT, or what it need not follow, is not yet in the
+    tallies below. One of each change, like those for passes.
+    """
 
-    hit = models.OneToOneField(Hit, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="+")
 
     def __str__(self) -> str:
         return f"{self.hit}"
@@ -129,8 +131,54 @@ class AssignmentTally(Tally):
     """How many of its votes stand against a majority of others, and how many agree with it."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="+")
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)
     compared = models.PositiveSmallIntegerField()
     agreeing = models.PositiveSmallIntegerField()
+
+
+class ControlTally(Tally):
+    """What workers who are not excluded answered to a control."""
+
+    # The unique index below ends with it.
+    control = models.ForeignKey(Control, on_delete=models.CASCADE, related_name="+", db_index=False)
+    answered = models.PositiveIntegerField()
+    yes = models.PositiveIntegerField()
+    workers = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["control", "campaign"], name="one_tally_per_control")
+        ]
+
+
+class MeetingTally(Tally):
+    """A worker has met a control, of the campaign's own or of the pool, in a HIT."""
+
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="+")
+    control = models.ForeignKey(Control, on_delete=models.CASCADE, related_name="+", db_index=False)
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)
+    revealed = models.PositiveSmallIntegerField()  # 1 where they were told its answer
+
+
+class EffortTally(Tally):
+    """What `annotation.analytics.workers.effort` sums of an assignment: 0 or 1 where nothing else
+    is said.
+    """
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="+")
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="+", db_index=False)
+    reviewed = models.PositiveSmallIntegerField()
+    failed = models.PositiveSmallIntegerField()
+    with_behaviour = models.PositiveSmallIntegerField()
+    straight = models.PositiveSmallIntegerField()
+    reports = models.PositiveSmallIntegerField()  # how many
+    cannot_judge = models.PositiveSmallIntegerField()  # how many of these
+    active_ms = models.PositiveIntegerField(null=True)
+    # Nothing where the active time is not known:
+    changes = models.PositiveIntegerField()  # how many
+    approved = models.PositiveSmallIntegerField()
+    paid_ms = models.PositiveIntegerField()  # the active time, once it is decided
+    bonus_cents = models.PositiveIntegerField()  # paid, once it is decided
 
 
 class PairTally(Tally):

@@ -4,6 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from annotation.pipeline.controls.own_controls import has_own_controls
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskName
 from core import leases
 from core.errors import UserError
 from retrieval.index.versions import current_index, current_indexes, require_fresh
@@ -124,7 +126,7 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
 
 def check_jobs() -> Iterator[Check]:
     """Only where jobs wait that nobody takes."""
-    long_ago = timezone.now() - leases.STALE
+    long_ago = timezone.now() - timedelta(minutes=1)
     waiting = Job.objects.filter(state=leases.QUEUED, requested_at__lt=long_ago).count()
     at_work = Job.objects.filter(state=leases.RUNNING, beat_at__gt=long_ago).exists()
     if waiting and not at_work:
@@ -163,14 +165,18 @@ def check_public_url(public_url: str, crowd: Crowd) -> Check:
 def check_controls() -> Check:
     """Campaigns with controls of their own need none of the pool."""
     campaigns = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
-    wanted = max(
-        (one.policy.control_pool_size for one in campaigns if not has_own_controls(one)),
-        default=0 if campaigns else Policy().control_pool_size,
-    )
-    positives = len(positive_names())
-    hint = "Run `quorum controls import`, or import a file of your own."
-    message = f"{positives} positive controls, {wanted} wanted"
-    return Check("control pool", positives >= wanted, message, "" if positives >= wanted else hint)
+    policies = [one.policy for one in campaigns if not has_own_controls(one)]
+    wanted: dict[TaskName, int] = {PAPER_TASK.name: 0 if campaigns else Policy().control_pool_size}
+    for policy in policies:
+        wanted[policy.task] = max(wanted.get(policy.task, 0), policy.control_pool_size)
+    pools = {task: len(positive_names(task)) for task in wanted}
+    task = min(wanted, key=lambda name: pools[name] - wanted[name])
+    enough = pools[task] >= wanted[task]
+    option = "" if task == PAPER_TASK.name else f" --task {task}"
+    hint = f"Run `quorum controls import{option}`, or import a file of your own."
+    of = f" of the task {task}" if option else ""
+    message = f"{pools[task]} positive controls{of}, {wanted[task]} wanted"
+    return Check("control pool", enough, message, "" if enough else hint)
 
 
 def check_index() -> Check:

@@ -19,6 +19,7 @@ SUBJECTS: Mapping[str, str] = {
     Type.COMPLETE: "Campaign {campaign} is complete",
     Type.BLOCKED: "Campaign {campaign} stands still",
     Type.BUDGET: "The budget of campaign {campaign} is nearly spent",
+    Type.PAY: "Campaign {campaign} pays less than its crowd asks for",
     Type.RELEASE: "Release {release} of campaign {campaign} is ready",
     Type.JOB: "The job {kind} {subject} failed",
     Type.WORK: "There is new work for you",
@@ -29,6 +30,7 @@ TEXTS: Mapping[str, str] = {
     Type.BLOCKED: "Campaign {campaign} stands still until somebody acts:\n\n{reasons}",
     Type.BUDGET: "Campaign {campaign} has spent ${spent:,.2f} of its ${budget:,.2f}, and {open:,} "
     "triplets are still open.",
+    Type.PAY: "People who work on campaign {campaign} take longer than planned:\n\n{reasons}",
     Type.RELEASE: "You can download release {release} of campaign {campaign}.",
     Type.JOB: "The job {kind} {subject} failed: {error}",
     Type.WORK: "You can take these tasks now:\n\n{tasks}",

@@ -20,13 +20,14 @@ from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
 from annotation.protocol.estimates.split_sizes import small_splits
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import task_of
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.corpus.corpora import corpus_named
 from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.models import Job
 from retrieval.models.corpus import ALL, name_of
-from retrieval.query_sets.held_out import Drawn
+from retrieval.query_sets.held_out import Unsaved
 
 KIND = "create"
 KEPT_SECONDS = 7 * 86_400  # that a file of queries waits for its campaign
@@ -73,11 +74,12 @@ def warnings_of(queries: int, policy: Policy, campaign: Campaign | None = None) 
 
 def draw(
     wanted: Wanted, queries: Path | None, *, called: str = "", progress: Progress = no_progress
-) -> Drawn:
+) -> Unsaved:
     """`queries`: the file of them, where they are not sampled; its sender calls it `called`."""
     try:
         return choose_queries(
             wanted.name,
+            task=task_of(wanted.policy),
             seed=wanted.seed,
             sample=wanted.sample,
             queries=queries,
@@ -93,7 +95,7 @@ def draw(
 def save_campaign(
     by: Actor,
     wanted: Wanted,
-    drawn: Drawn,
+    drawn: Unsaved,
     *,
     instructions: Path | None = None,
     items: Path | None = None,

@@ -23,14 +23,15 @@ Options = Mapping[str, Any]
 Result = dict[str, Any]
 # dollars: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
 # to 1; choice: one of them; choices: one or several; account: a user name; pairs: several, each by
-# its key or its id in the database; source, sources: of pairs; name: of what is created
+# its key or its id in the database; queries: several, by their ids; source, sources: of pairs;
+# name: of what is created
 Kind = Literal[
     "dollars", "count", "text", "worker", "assignment", "account", "flag", "share", "choice",
-    "choices", "device", "pairs", "corpus", "source", "sources", "name",
+    "choices", "device", "pairs", "queries", "corpus", "source", "sources", "name",
 ]  # fmt: skip
 LONGEST: Mapping[Kind, int] = {"text": 2000, "account": 150}
 # Several of one argument: at most so many by a page or an API call.
-MOST: Mapping[Kind, int] = {"pairs": 1_000, "sources": 1_000}
+MOST: Mapping[Kind, int] = {"pairs": 1_000, "queries": 10_000, "sources": 1_000}
 Place = Any  # the campaign; None for what is done to the database, which all of them share
 
 
@@ -72,6 +73,8 @@ class Described:
     permission: str
     # Only an account has its permission, and no role: it changes more than the campaign.
     everywhere: bool = field(default=False, kw_only=True)
+    # One more, in the campaign: what is made beside it takes something of it.
+    also: str = field(default="", kw_only=True)
     spends: bool = field(default=False, kw_only=True)  # money, or may from now on
     irreversible: bool = field(default=False, kw_only=True)
     harms: bool = field(default=False, kw_only=True)  # somebody
@@ -115,10 +118,12 @@ def perform(
     operation: Operation, campaign: Campaign | None, options: Options, *, by: Actor
 ) -> Result:
     details = {argument.name: options[argument.name] for argument in operation.arguments}
-    subject = str(details.pop(operation.subject, ""))
+    subject = str(details.pop(operation.subject, None) or "")
     with logged(by, operation.name, campaign, subject=subject) as entry:
         result = operation.execute(campaign, {**options, "by": by})
         entry.details = details | result
+        # A panel's ID of somebody is to be deleted one day, and the log is not.
+        entry.subject = str(result.get(operation.subject, subject))
     return result
 
 
@@ -130,12 +135,12 @@ def tried(
 ) -> Callable[[Place, Options], Sequence[str]]:
     """A preview that executes and rolls back: for what is small and calls nobody.
 
-    The sentences are formatted with the options.
+    The sentences are formatted with the options, among which may be the actor.
     """
 
     def preview(place: Place, options: Options) -> Sequence[str]:
         with transaction.atomic():
-            execute(place, {**options, "by": NOBODY})
+            execute(place, {"by": NOBODY, **options})
             transaction.set_rollback(True)
         return [sentence.format(**options) for sentence in sentences]
 

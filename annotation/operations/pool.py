@@ -15,6 +15,7 @@ from annotation.pipeline.controls.import_controls import Imported, import_contro
 from annotation.pipeline.controls.import_drafts import Imported as ImportedDrafts
 from annotation.pipeline.controls.import_drafts import import_drafts
 from annotation.pipeline.gold.rejected_rows import known_as
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskType
 from core.errors import UserError
 
 MOST_NUMBER = 2**31 - 1
@@ -26,13 +27,13 @@ TEXTS = (
 )
 
 
-def add_controls_of(by: Actor, path: Path, name: str) -> Imported:
+def add_controls_of(by: Actor, path: Path, name: str, task: TaskType = PAPER_TASK) -> Imported:
     """`name` is the sender's name for the file; the log keeps its last part.
 
     BadRows names the rows that are none.
     """
     with logged(by, "import-controls", file=Path(name).name) as entry, known_as(path, name):
-        imported = import_controls(path)
+        imported = import_controls(path, task)
         entry.details |= asdict(imported)
     return imported
 

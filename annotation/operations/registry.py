@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from annotation.operations import corpora, pairs, pool, turk
+from annotation.operations import corpora, history, pairs, pool, second_crowd, turk
 from annotation.operations.campaign import (
     assignments,
     budget,
@@ -33,12 +33,13 @@ OPERATIONS: Mapping[str, Operation] = {
         controls,
         panels,
         pilots,
+        second_crowd,
     )
     for operation in module.OPERATIONS
 }
 DATABASE_OPERATIONS: Mapping[str, Operation] = {
     operation.name: operation
-    for module in (corpora, pairs, pool, turk)
+    for module in (corpora, history, pairs, pool, turk)
     for operation in module.OPERATIONS
 }
 LONG_OPERATIONS: Mapping[str, LongOperation] = {

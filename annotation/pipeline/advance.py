@@ -13,7 +13,10 @@ from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Event, Triplet
 from annotation.notifications.events import note_condition
 from annotation.pipeline.collecting.collect import fetch_submissions
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.pay import underpaid
 from annotation.pipeline.ledger.reservations import account_of, locked
+from annotation.pipeline.ledger.settlements import settle_bill, settle_surplus
 from annotation.pipeline.outbox.claims import Clock, waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.completion import is_complete
@@ -72,6 +75,7 @@ def advance(
     tended = _tend(campaign, crowd)
     collected = _collect(campaign, crowd, clock, progress)
     recomputed = recompute(campaign, until=collected.known_until, clock=clock)
+    uncovered = _book_bill(campaign, crowd)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
     if after.sent:
         tended = tended or _tend(campaign, crowd)
@@ -82,24 +86,53 @@ def advance(
         **asdict(recomputed),
         sent=before.sent + after.sent,
         waiting=left,
-        stopped_by=after.stopped_by or before.stopped_by or collected.fault or tended,
+        stopped_by=after.stopped_by or before.stopped_by or collected.fault or tended or uncovered,
         finished=not left and not is_open(campaign),
     )
 
 
 def _tend(campaign: Campaign, crowd: Crowd) -> str | None:
     """What went wrong with it; the rest of the pass does without."""
+    fault = None
+    may_grow = not _book_surplus(campaign, crowd)
     try:
-        crowd.tend(campaign.hit_type_id)
+        crowd.tend(campaign.hit_type_id, may_grow=may_grow)
     except CrowdError as error:
         log.warning("campaign %s: %s", campaign, error)
-        return str(error)
-    return None
+        fault = str(error)
+    return _book_surplus(campaign, crowd) or fault
+
+
+def _book_surplus(campaign: Campaign, crowd: Crowd) -> str | None:
+    if not (paid := crowd.surplus(campaign.hit_type_id)):
+        return None
+    with transaction.atomic():
+        short = settle_surplus(locked(campaign), paid)
+        if not short:
+            crowd.surplus_booked(paid)
+    return _uncovered(campaign, short)
+
+
+def _book_bill(campaign: Campaign, crowd: Crowd) -> str | None:
+    billed = crowd.billed_cents(campaign.hit_type_id)
+    if billed is None or waiting(campaign):
+        return None
+    with transaction.atomic():
+        return _uncovered(campaign, settle_bill(locked(campaign), billed))
+
+
+def _uncovered(campaign: Campaign, short: int) -> str | None:
+    return (
+        f"The crowd has paid {dollars(short)} that the budget of {campaign} does not cover: raise "
+        f"it by `quorum campaign budget {campaign}`."
+        if short
+        else None
+    )
 
 
 @transaction.atomic
 def note_conditions(campaign: Campaign, recomputed: Recomputed, now: datetime) -> None:
-    """Whether it is complete, and whether the money may not last until then."""
+    """Whether it is complete, the money may not last until then, or people get too little."""
     campaign = locked(campaign)
     decided = {"labelled": recomputed.labelled, "unresolved": recomputed.unresolved}
     causes = {"": decided} if is_complete(campaign) else {}
@@ -110,6 +143,8 @@ def note_conditions(campaign: Campaign, recomputed: Recomputed, now: datetime) -
     nearly = recomputed.open and is_living and 0 < budget * NEARLY_PERCENT <= spent * 100
     money = {"spent_cents": spent, "budget_cents": budget, "open": recomputed.open}
     note_condition(campaign, Event.Type.BUDGET, {"": money} if nearly else {}, at=now)
+    pay = underpaid(campaign)
+    note_condition(campaign, Event.Type.PAY, {"": {"reasons": pay}} if pay else {}, at=now)
 
 
 @dataclass(frozen=True)

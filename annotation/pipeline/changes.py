@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeVar
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
 from annotation.models import Campaign, ChangedHit, HitItem, Triplet, UntalliedHit
 from core.files.bulk_insert import insert, insert_from_query
@@ -49,8 +49,7 @@ class Changes:
 
 
 def _mark_untallied(marks: QuerySet[ChangedHit]) -> None:
-    known = UntalliedHit.objects.filter(hit=OuterRef("hit"))
-    hits = marks.filter(~Exists(known)).order_by().values_list("hit_id").distinct()
+    hits = marks.order_by().values_list("hit_id").distinct()
     insert_from_query(UntalliedHit, ["hit_id"], hits)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.changes import Changes, in_parts
 from annotation.pipeline.collecting.review import exclude_careless, review
-from annotation.pipeline.labelling.label import Outcome, counts, news, write_labels_in
+from annotation.pipeline.labelling.label import Outcome, counts, fit_again, news, relabel
 from annotation.pipeline.labelling.tallies import count_all_again
 from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.outbox.claims import Clock
@@ -53,14 +53,23 @@ def recompute(
 
 def _follow(campaign: Campaign, changes: Changes, now: datetime) -> int:
     """The places asked for."""
-    write_labels_in(campaign, changes.hits)
+    hits = relabel(campaign, changes.hits)
     if campaign.state == Campaign.State.CANCELLED:
         wind_up(campaign, now)
-    unpublished = end_unneeded(campaign, changes.hits, now)
-    requested = request_missing_votes(campaign, changes.hits)
+    unpublished = end_unneeded(campaign, hits, now)
+    requested = request_missing_votes(campaign, hits)
     waiting = requested.waiting
     changes.take_off(but_for=None if waiting is None else {*waiting, *unpublished})
     return requested.places
+
+
+def fit_to_all(campaign: Campaign) -> None:
+    """Labels by all that is known now, where an aggregator makes them: what a release states."""
+    if campaign.policy.aggregation == "majority":
+        return
+    with transaction.atomic():
+        campaign = locked(campaign)
+        fit_again(campaign)
 
 
 def _outcomes(triplets: Sequence[int]) -> Iterator[tuple[int, Outcome]]:

@@ -11,6 +11,7 @@ from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import Unchanged, add_version
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskName, task_of
 from annotation.simulation.sample import Plan, PlannedQuery, Texts
 from core.text.clean import normalise_question
 
@@ -24,7 +25,7 @@ def fill(plan: Plan) -> Campaign:
     with suppress(Unchanged):  # the usual wording, which it has already
         add_version(campaign, plan.instructions)
     owner = campaign if plan.has_own else None
-    _controls(owner, Control.Kind.POSITIVE, plan.positives, drafted=plan.has_own)
+    _controls(owner, Control.Kind.POSITIVE, plan.positives, drafted=plan.has_own, task=policy.task)
     _controls(campaign, Control.Kind.NEGATIVE, plan.negatives, drafted=plan.has_own)
     set_budget(campaign, plan.budget_cents)
     return campaign
@@ -39,11 +40,17 @@ def _line(query: PlannedQuery) -> str:
 
 
 def _controls(
-    campaign: Campaign | None, kind: Control.Kind, texts: list[Texts], *, drafted: bool
+    campaign: Campaign | None,
+    kind: Control.Kind,
+    texts: list[Texts],
+    *,
+    drafted: bool,
+    task: TaskName = PAPER_TASK.name,
 ) -> None:
     Control.objects.bulk_create(
         Control(
             kind=kind,
+            task=task,
             campaign=campaign,
             key=f"{kind[0]}{number:06d}",
             query=query,
@@ -58,17 +65,20 @@ def _controls(
 def gold_of(plan: Plan) -> Gold:
     """What is so: of the controls, whose answer is plain, then of the candidates.
 
-    Of the same two questions with two answers the first in rank says it.
+    Of the same two texts the first in rank says it.
     """
-    gold = Gold()
+    gold, asked = Gold(), task_of(plan.policy)
     for texts, label in ((plan.positives, 1), (plan.negatives, 0)):
-        for query, question, _ in texts:
-            pair = normalise_question(query), normalise_question(question)
+        for query, question, answer in texts:
+            judged = question if asked.shows_question else answer
+            pair = normalise_question(query), normalise_question(judged)
             gold.labels.setdefault(pair, label)
             gold.plain.add(pair)
     for one in plan.queries:
         for candidate in one.candidates:
-            if gold.label(one.text, candidate.question) is None:
-                pair = normalise_question(one.text), normalise_question(candidate.question)
-                gold.labels[pair] = candidate.label
+            judged = candidate.question if asked.shows_question else candidate.answer
+            if gold.label(one.text, judged) is None:
+                gold.labels[normalise_question(one.text), normalise_question(judged)] = (
+                    candidate.label
+                )
     return gold

@@ -58,7 +58,7 @@ def dry_run(campaign: Campaign, options: Options, *, stage: Stage = _unwatched) 
         **played["outcome"],
         "options": {**options.to_dict(), "queries": len(plan.queries)},
         "whole": whole(campaign),
-        "has_fee": campaign.policy.crowd_traits.fee is not None,
+        "has_fee": campaign.policy.fee is not None,
         "reward_cents": campaign.policy.reward_cents,
     }
 

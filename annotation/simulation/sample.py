@@ -95,7 +95,7 @@ def make_plan(campaign: Campaign, options: Options) -> Plan:
         seed=campaign.seed,
         instructions=campaign.instructions.latest("version").text,
         has_own=has_own,
-        positives=_own(campaign, Kind.POSITIVE) if has_own else list(_pool()),
+        positives=_own(campaign, Kind.POSITIVE) if has_own else list(_pool(policy)),
         negatives=_own(campaign, Kind.NEGATIVE) if has_own else _negatives(campaign, triplets),
         queries=queries,
         profiles=asdict(options.profiles()),
@@ -202,8 +202,8 @@ def _own(campaign: Campaign, kind: Control.Kind) -> list[Texts]:
     return list(own.values_list("query", "question", "answer"))
 
 
-def _pool() -> Iterable[Texts]:
-    pool = Control.objects.filter(campaign=None, retired_at=None).order_by("key")
+def _pool(policy: Policy) -> Iterable[Texts]:
+    pool = Control.objects.filter(campaign=None, task=policy.task, retired_at=None).order_by("key")
     return pool.values_list("query", "question", "answer")
 
 

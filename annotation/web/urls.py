@@ -22,6 +22,7 @@ from annotation.web.controls.controls import (
 from annotation.web.controls.drafts import control_drafts
 from annotation.web.database import build, count, pair, upload
 from annotation.web.experts.gold_import import import_experts
+from annotation.web.experts.label_error import label_error
 from annotation.web.experts.review import review
 from annotation.web.hits.assignments import assignments
 from annotation.web.hits.hit import hit_record
@@ -98,6 +99,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/charts/<slug:key>.csv", chart_csv, name="campaign-chart"),
     path("campaigns/<slug:name>/operations/<slug:operation>", operation_page, name="operation"),
     path("campaigns/<slug:name>/review/", review, name="campaign-review"),
+    path("campaigns/<slug:name>/review/error", label_error, name="campaign-label-error"),
     path("campaigns/<slug:name>/review/import", import_experts, name="import-experts"),
     path("campaigns/<slug:name>/triplets/", triplets, name="campaign-triplets"),
     path("campaigns/<slug:name>/triplets/<int:pk>", triplet_page, name="campaign-triplet"),

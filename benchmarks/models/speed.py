@@ -33,8 +33,8 @@ from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.loop.fit import Plan, fit
-from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.recipe import Recipe, Settings, parse_recipe
+from retrieval.training.loop.setup import save, setup_of
+from retrieval.training.recipes.recipe import Recipe, Settings, parse_recipe
 
 TARGET = 0.9
 LENGTH = 64  # tokens
@@ -169,11 +169,14 @@ class Bench:
 
     def _fitted(self, recipe: Recipe) -> Any:
         place = self._fresh("ours")
-        task = task_of(recipe, self._name, LENGTH, self._device)
-        return fit(task, *self._examples(recipe), self._plan(recipe), place, order={}).model
+        plan = self._plan(recipe)
+        setup = setup_of(recipe, recipe.last, plan.settings, self._name, self._device)
+        [name] = setup.make_losses
+        train, dev = self._examples(recipe)
+        return fit(setup, {name: train}, {name: dev}, plan, place, order={}).model
 
     def _examples(self, recipe: Recipe) -> tuple[Dataset, Dataset]:
-        return self._positive if recipe.in_batch_negatives else self._labelled
+        return self._positive if recipe.last.tasks[0].is_ranked else self._labelled
 
     def _settings(self, train: Dataset) -> dict[str, Any]:
         steps = math.ceil(len(train) / BATCH)
@@ -189,7 +192,7 @@ class Bench:
         return Plan(
             settings=Settings(RATE, BATCH, LENGTH),
             epochs=1,
-            patience=recipe.patience,
+            patience=recipe.last.patience,
             warmup=WARMUP,
             precision="fp32",
             seed=1,

@@ -26,7 +26,7 @@ from core.storage import VARIABLES, location_of
 SECRET_KEY = "secret_key"  # noqa: S105 - the file's name
 EMULATOR = "mturk_emulator.sqlite3"
 TURK = "turk"
-IN_DATA_FOLDER = (TURK, "index", "models", "rejects", "uploads")
+IN_DATA_FOLDER = (TURK, "experiments", "index", "models", "rejects", "uploads")
 # Locks, what was verified when, what somebody is writing, and what SQLite keeps beside a file.
 FLEETING = re.compile(r"\.lock|\.verified\.json|.*\.unfinished|.*\.sqlite3-(wal|shm)")
 

@@ -167,7 +167,7 @@ def _unpack(member: Opened, stages: Mapping[str, Path]) -> None:
         for step in member.steps():
             written.write(step)
         os.utime(written.fileno(), (member.mtime, member.mtime))
-        os.fchmod(written.fileno(), (member.mode | 0o600) & 0o755)
+        os.fchmod(written.fileno(), (member.mode | 0o600) & 0o700)
         os.fsync(written.fileno())
 
 

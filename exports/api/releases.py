@@ -15,6 +15,7 @@ from annotation.access.roles import BUILD, DOWNLOAD, campaigns_where
 from annotation.api.base.access import MayDownload, campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign
+from annotation.protocol.estimates.certificate import LEAST_CERTIFIED, MOST_CERTIFIED
 from core.rest.fields import Flag
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import NewestPages, page
@@ -81,6 +82,12 @@ class BuildOptions(serializers.Serializer[dict[str, Any]]):
     partial = Flag(
         default=False, help_text="allow an incomplete campaign; open triplets are omitted"
     )  # type: ignore[assignment]
+    certify = serializers.FloatField(
+        required=False,
+        min_value=LEAST_CERTIFIED,
+        max_value=MOST_CERTIFIED,
+        help_text="certify that at most this share of the labels is wrong, or build nothing",
+    )
 
 
 class BuildRow(serializers.Serializer[Build]):

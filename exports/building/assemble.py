@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from annotation.protocol.estimates.certificate import ENOUGH
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from exports.building.changelog import write_changes
@@ -35,7 +36,8 @@ from exports.layout.files import (
     RELEASE,
     STATS,
 )
-from exports.layout.manifest import manifest, tells_sources, version_of, versions
+from exports.layout.manifest import manifest, version_of, versions
+from exports.layout.schemas import extra_columns
 from exports.splits.assign import Encode, SplitAssignment, SplitError, assign_splits, write_splits
 from exports.statistics.compute import figures
 from retrieval.ranking.records import document
@@ -82,8 +84,8 @@ def build(
     write_splits(extract, folder, assignment)
     _copy(extract, folder, options)
     queries = watch(FORMATTING, _lines(extract / COUNTS))
-    sourced = tells_sources(stated)
-    write_formats(folder, retrievers=retrievers, sourced=sourced, progress=queries)
+    extra = extra_columns(stated)
+    write_formats(folder, retrievers=retrievers, extra=extra, progress=queries)
     watch(SCORING, 1)
     write_runs(folder)
     watch(COMPARING, 1)
@@ -91,11 +93,29 @@ def build(
     facts = _facts(stated, number, options, previous, assignment.nearness)
     (folder / RELEASE).write_bytes(document(facts))
     watch(COMPUTING, 1)
-    (folder / STATS).write_bytes(document(figures(folder, annotators=extract)))
+    stats = figures(folder, annotators=extract)
+    _check_certificate(campaign, stats.get("certificate"))
+    (folder / STATS).write_bytes(document(stats))
     watch(DRAWING, 1)
     write_card(folder)
     made = manifest(folder, campaign=campaign, number=number, version=version_of(stated))
     (folder / MANIFEST).write_bytes(document(made))
+
+
+def _check_certificate(campaign: str, certificate: Mapping[str, Any] | None) -> None:
+    if certificate and not certificate["holds"]:
+        raise UserError(
+            f"The labels of campaign {campaign} cannot be certified to be wrong in at most "
+            f"{certificate['error']:.1%}: {_evidence(certificate)}. `quorum campaign audit-plan "
+            f"{campaign} --error {certificate['error']}` says what is missing."
+        )
+
+
+def _evidence(certificate: Mapping[str, Any]) -> str:
+    return (
+        f"{certificate['wrong']:,} of {certificate['judged_at_random']:,} that experts judged at "
+        f"random are wrong, an evidence of {certificate['evidence']} where {ENOUGH:.0f} is needed"
+    )
 
 
 def _assign_splits(

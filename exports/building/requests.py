@@ -35,7 +35,8 @@ def thousandths(build: Build) -> int:
 
 
 def check_releasable(campaign: Campaign) -> None:
-    """Not a study or a pilot: its queries would lie in two releases, and may be in two splits.
+    """Not a study, a pilot or a second crowd: its queries would lie in two releases, and may be in
+    two splits.
 
     Nor are candidates from rank 31 on, alone, a dataset to train or evaluate with.
     """
@@ -44,6 +45,11 @@ def check_releasable(campaign: Campaign) -> None:
             f"Campaign {campaign} is a pool depth study of {studied} and has no releases: its "
             f"queries are in those of {studied}. `quorum campaign pool-depth-report "
             f"{campaign}` shows what it found."
+        )
+    if campaign.query_set.part_of_id:
+        raise UserError(
+            f"Campaign {campaign} is a second crowd and has no releases of its own: those of the "
+            "campaign that its queries come from hold the labels of both."
         )
     if pilot := pilot_of(campaign):
         raise UserError(

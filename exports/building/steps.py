@@ -91,7 +91,7 @@ def make_release(current: Build, work: Path, stages: Stages) -> BuiltRelease:
 def _read(current: Build, folder: Path, stages: Stages) -> tuple[dict[str, Any], Options]:
     """campaign.json, and what was asked as far as it makes a difference."""
     options = Options.from_dict(current.options)
-    queries = current.campaign.query_set.queries.count()
+    queries = current.campaign.query_set.whole.count()
     folder.mkdir()
     extract(
         current.campaign, folder, partial=options.partial, progress=stages.begin(READING, queries)
@@ -107,7 +107,7 @@ def _previous(last: Release, folder: Path) -> Previous:
 
 def _published(campaign: Campaign) -> dict[str, str | None]:
     """The split in which each query was published last, be it elsewhere, before it came here."""
-    elsewhere = campaign.query_set.queries.exclude(split="").values_list("key", "split")
+    elsewhere = campaign.query_set.whole.exclude(split="").values_list("key", "split")
     split_of: dict[str, str | None] = dict(elsewhere)
     files = ReleaseFile.objects.filter(release__campaign=campaign, path=PLACEMENTS)
     for file in files.select_related("release").order_by("release__number"):

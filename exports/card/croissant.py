@@ -12,6 +12,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from annotation.protocol.policy.tasks import TaskType, task_of
 from exports.card.licences import bibtex, named
 from exports.card.origin import corpus_in_words
 from exports.formats.registry import FORMATS
@@ -71,25 +72,33 @@ def croissant(folder: Path) -> bytes:
     """Of all files but itself and the manifest, which holds its checksum."""
     release = orjson.loads((folder / RELEASE).read_bytes())
     facts = orjson.loads((folder / CAMPAIGN).read_bytes())
-    number, corpus = release["number"], corpus_in_words(facts)
+    number, corpus, task = release["number"], corpus_in_words(facts), task_of(facts["policy"])
     values = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": VERSION,
         "name": f"{release['campaign']}-{number}",
         "description": (
-            "A question-ranking dataset: queries, each with the question/answer pairs that a "
-            "retriever ranked highest for it, and a label on every triplet that says whether both "
-            f"questions ask the same.{f' Its pairs are of the corpus {corpus}.' if corpus else ''}"
+            f"{_what(task)}, and a label on every triplet that says whether {task.purpose}."
+            f"{f' Its pairs are of the corpus {corpus}.' if corpus else ''}"
         ),
         "version": f"{number}.0.0",
         "citeAs": bibtex(release["campaign"], number),
         **_licences(facts),
-        "keywords": ["question ranking", "duplicate questions", "information retrieval"],
+        "keywords": list(task.keywords),
         "distribution": [_file(folder, path) for path in _paths(folder)],
-        "recordSet": _record_sets(folder),
+        "recordSet": _record_sets(folder, task),
     }
     return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1).encode() + b"\n"
+
+
+def _what(task: TaskType) -> str:
+    if task.brings_candidates:
+        return "Queries, each with answers that were proposed for it"
+    return (
+        "A question-ranking dataset: queries, each with the question/answer pairs that a "
+        "retriever ranked highest for it"
+    )
 
 
 def _licences(facts: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -116,29 +125,29 @@ def _file(folder: Path, path: str) -> dict[str, str]:
     }
 
 
-def _record_sets(folder: Path) -> list[dict[str, Any]]:
+def _record_sets(folder: Path, task: TaskType) -> list[dict[str, Any]]:
     tables = {split: f"parquet/{split}.parquet" for split in SPLITS}
     tables |= {Path(name).stem: name for name in OF_THE_ANNOTATORS if (folder / name).exists()}
-    return [_record_set(folder, name, path) for name, path in tables.items()]
+    return [_record_set(folder, name, path, task) for name, path in tables.items()]
 
 
-def _record_set(folder: Path, name: str, path: str) -> dict[str, Any]:
+def _record_set(folder: Path, name: str, path: str, task: TaskType) -> dict[str, Any]:
     what = f"The labelled triplets of {name}" if name in SPLITS else f"The campaign's {name}"
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
         "description": f"{what}, a row each",
-        "field": [_field(name, path, column) for column in pq.read_schema(folder / path)],
+        "field": [_field(name, path, column, task) for column in pq.read_schema(folder / path)],
     }
 
 
-def _field(record_set: str, path: str, column: pa.Field[Any]) -> dict[str, Any]:
+def _field(record_set: str, path: str, column: pa.Field[Any], task: TaskType) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.name}",
         "name": column.name,
-        "description": DESCRIPTIONS[column.name],
+        "description": task.labels if column.name == "label" else DESCRIPTIONS[column.name],
         "dataType": _data_type(column.type),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column.name}},
     }

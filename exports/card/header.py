@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import yaml
 
+from annotation.protocol.policy.tasks import task_of
 from core.text.markdown import one_line
 from exports.card.licences import of_the_release
 from exports.layout.files import OF_THE_ANNOTATORS
@@ -23,18 +24,18 @@ SIZES = (
     (10**7, "1M<n<10M"),
     (10**8, "10M<n<100M"),
 )
-TAGS = ("question-ranking", "duplicate-questions", "question-retrieval", "human-annotated")
 WHOLE = "campaign"  # the one split of a table that knows none
 
 
 def header(folder: Path, facts: Mapping[str, Any], triplets: int) -> str:
     """YAML; no language, which nobody told us."""
-    name = f"{facts['campaign']}: question ranking"
+    task = task_of(facts["policy"])
+    name = f"{facts['campaign']}: {task.keywords[0]}"
     values = {
         "pretty_name": one_line(name),
         **{key: one_line(text) for key, text in of_the_release(facts["sources"]).items()},
         "task_categories": ["text-ranking", "sentence-similarity"],
-        "tags": list(TAGS),
+        "tags": list(task.tags),
         "size_categories": [_size(triplets)],
         "configs": _configs(folder),
     }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotation.protocol.policy.tasks import PAPER_TASK, task_of
 from annotation.protocol.screening.behaviour import REASONS
 from core.text.words import plural
 from exports.card.origin import is_imported
 from exports.card.words import count, decimal, percent, rate
+from exports.layout.files import WITH_CANDIDATES
 from exports.splits.splits import SPLITS
 
 Facts = Mapping[str, Any]
@@ -21,6 +23,13 @@ def trust(facts: Facts, stats: Facts) -> Iterator[str]:
     else:
         judged = plural(campaign["label_error_triplets"], "triplet")
         yield f"The label error is measured on {judged}: {campaign['label_error_basis']}."
+        yield (
+            "Labels of each kind count as often as they occur, those on which votes differ apart; "
+            "if all were judged, their share of wrong ones would be in the interval in 95 of 100 "
+            "such audits."
+        )
+    if "certificate" in stats:
+        yield _certified(stats["certificate"])
     if facts["policy"]["adjudication"] == "decide":
         yield _adjudicated(stats["label_sources"])
     if "cannot_judge" in campaign:
@@ -30,6 +39,19 @@ def trust(facts: Facts, stats: Facts) -> Iterator[str]:
     controls = stats.get("controls")
     if controls and any(controls["judged"].values()):
         yield _controls(controls)
+
+
+def _certified(certificate: Facts) -> str:
+    decided = certificate["decided_by_experts"]
+    by_experts = f"experts decided {plural(decided, 'label')}, and " if decided else ""
+    return (
+        f"It is certified that at most {percent(certificate['error'])} of the "
+        f"{plural(certificate['labels'], 'label')} are wrong: {by_experts}of "
+        f"{count(certificate['judged_at_random'])} that experts judged at random "
+        f"{count(certificate['wrong'])} were wrong. Of all campaigns with more wrong labels, at "
+        f"most {percent(1 - certificate['confidence'], 0)} get such a certificate, however often "
+        "they ask for it. It takes what experts say for the truth."
+    )
 
 
 def _adjudicated(sources: Facts) -> str:
@@ -170,10 +192,11 @@ def limits(release: Facts, facts: Facts, *, judged: bool) -> Iterator[str]:
         "A rank hints at the label (see the positives by rank): do not give rank or score to a "
         "model that you compare with others."
     )
-    yield (
-        "The answers come from the database: they may be wrong, and no label says whether they "
-        "are right."
-    )
+    if task_of(facts["policy"]) == PAPER_TASK:
+        yield (
+            "The answers come from the database: they may be wrong, and no label says whether they "
+            "are right."
+        )
     yield "Candidates without a label are left out: in train, ranks may have gaps."
     yield "The language of the texts is not recorded."
     yield (
@@ -189,7 +212,12 @@ def _label(facts: Facts, *, judged: bool) -> str:
             "A label is what came with the dataset, not the truth; no votes show how clear it is."
         )
     least, most = facts["policy"]["annotators"], facts["policy"]["max_votes"]
-    votes = f"the majority of {least if least == most else f'{least} to {most}'} votes of people"
+    made = (
+        "what an aggregator makes"
+        if facts["policy"].get("aggregation") == "best"
+        else "the majority"
+    )
+    votes = f"{made} of {least if least == most else f'{least} to {most}'} votes of people"
     if facts["policy"]["adjudication"] == "decide":
         votes += ", or what experts decided"
     if is_imported(facts):
@@ -206,10 +234,13 @@ def _unjudged(facts: Facts) -> str:
     which = f"{count(facts['policy']['candidates_per_query'])} of {whose} were judged"
     if is_imported(facts):
         which = "candidates that came with the dataset have a label"
+    elif facts["queries"]["origin"] in WITH_CANDIDATES:
+        which = "candidates that the queries came with were judged"
     return (
-        f"Of all question/answer pairs only the {which}. Others that ask the same thing are "
-        "missing: a system that finds them is not rewarded, and one that ranks much like the "
-        "retriever of the candidates may look better than it is."
+        f"Of all question/answer pairs only the {which}. Others that "
+        f"{task_of(facts['policy']).unjudged} are missing: a system that finds them is not "
+        "rewarded, and one that ranks much like the retriever of the candidates may look better "
+        "than it is."
     )
 
 

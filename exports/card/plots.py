@@ -11,6 +11,7 @@ import orjson
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskType
 from core.text.words import plural
 from exports.card.canvas import (
     LEFT,
@@ -30,17 +31,17 @@ MOST_BARS = 60  # more ranks than that share bars
 APART = 0.035  # of the picture, from its middle: the two axes end in labels
 
 
-def write_plots(folder: Path) -> None:
+def write_plots(folder: Path, task: TaskType = PAPER_TASK) -> None:
     """Only of what is known: a release without judgments has no plot of its workers."""
     (folder / "plots").mkdir(exist_ok=True)
-    for plot in plots(orjson.loads((folder / STATS).read_bytes())):
+    for plot in plots(orjson.loads((folder / STATS).read_bytes()), task):
         for theme in THEMES:
             (folder / plot.path(theme)).write_bytes(render(plot, theme))
 
 
-def plots(stats: Mapping[str, Any]) -> list[Plot]:
+def plots(stats: Mapping[str, Any], task: TaskType = PAPER_TASK) -> list[Plot]:
     drawn = [
-        _positives_by_rank(stats.get("retriever")),
+        _positives_by_rank(stats.get("retriever"), task),
         _hit_at_k(stats.get("retriever")),
         _agreement_by_worker(stats.get("workers")),
         _split_similarity(stats.get("similarity")),
@@ -48,7 +49,7 @@ def plots(stats: Mapping[str, Any]) -> list[Plot]:
     return [plot for plot in drawn if plot is not None]
 
 
-def _positives_by_rank(retriever: Mapping[str, Any] | None) -> Plot | None:
+def _positives_by_rank(retriever: Mapping[str, Any] | None, task: TaskType) -> Plot | None:
     if not retriever or not sum(retriever["candidates_by_rank"]):
         return None
     candidates, positives = retriever["candidates_by_rank"], retriever["positives_by_rank"]
@@ -74,7 +75,7 @@ def _positives_by_rank(retriever: Mapping[str, Any] | None) -> Plot | None:
     return Plot(
         "positives-by-rank",
         "Positives by rank",
-        "Share of the labelled candidates at each rank that ask the same as the query",
+        f"Share of the labelled candidates at each rank that {task.positives}",
         f"{shares[0]:.0%} of the candidates at {first} are positive, {average:.1%} of all.",
         draw,
     )

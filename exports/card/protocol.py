@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.policy.crowds import CROWDS
+from annotation.protocol.policy.tasks import task_of
 from annotation.protocol.screening.control import RejectionReason
 from core.text.words import plural
 from exports.card.origin import is_imported, is_of_all
@@ -35,8 +36,8 @@ def protocol(facts: Facts, *, judged: bool) -> list[str]:
             "Then triplets were judged here, by the steps below. A majority of these votes "
             "replaces the imported label; without a majority, that label stays."
         )
-    steps += [_hits(policy), _votes(policy), _controls(facts)]
-    return [*steps, _exclusion(facts), _who(facts)]
+    steps += [_hits(policy), _votes(facts), _controls(facts), _exclusion(facts)]
+    return [*steps, *_crowds(facts)]
 
 
 def _queries(facts: Facts) -> Iterator[str]:
@@ -45,8 +46,18 @@ def _queries(facts: Facts) -> Iterator[str]:
     if is_imported(facts):
         yield f"{total} came with a labelled dataset, together with their candidates."
         return
+    seed = facts["seeds"]["sample"]
+    if queries["origin"] == "answer":
+        yield f"{total} came in a file, each with the answers to be judged."
+        return
+    if queries["origin"] == "pairs":
+        pairs = plural(facts["triplets"]["triplets"], "pair")
+        yield (
+            f"{pairs} drawn at random (seed {seed}) from {_place(facts)}, each judged under its "
+            f"own question: {total}."
+        )
+        return
     if queries["origin"] == "sample":
-        seed = facts["seeds"]["sample"]
         yield (
             f"{total} drawn at random (seed {seed}) from the distinct normalised questions of "
             f"{_place(facts)}."
@@ -65,6 +76,8 @@ def _place(facts: Facts) -> str:
 
 def _candidates(facts: Facts) -> Iterator[str]:
     retriever, wanted = facts["retriever"], facts["policy"]["candidates_per_query"]
+    if facts["queries"]["origin"] in ("answer", "pairs"):
+        return
     if retriever is None:
         yield "Which retriever ranked the candidates is not recorded: ranks are as imported."
         return
@@ -98,23 +111,28 @@ def _best(pool: Sequence[str]) -> str:
 def _hits(policy: Facts) -> str:
     positive, negative = policy["positive_controls"], policy["negative_controls"]
     real = policy["hit_size"] - positive - negative
-    answer = "was shown as context" if policy["show_answer"] else "was not shown"
+    shown = (
+        "The answer was shown as context" if policy["show_answer"] else "The answer was not shown"
+    )
+    if not task_of(policy).shows_question:
+        shown = "Of each pair its answer alone was shown, not its question"
     return (
         f"Triplets were judged {policy['hit_size']} at a time: {real} real ones of different "
         f"queries and mixed ranks, {plural(positive, 'positive control')} and "
-        f"{plural(negative, 'negative control')}, in an order drawn by a seed. The answer "
-        f"{answer}.{_marks(policy)}"
+        f"{plural(negative, 'negative control')}, in an order drawn by a seed. {shown}."
+        f"{_marks(policy)}"
     )
 
 
 def _marks(policy: Facts) -> str:
-    if "mark_differences" not in policy:  # of a release of before
-        return ""
+    if "mark_differences" not in policy or not task_of(policy).shows_question:
+        return ""  # of a release of before, or without a second question
     marked = "were marked" if policy["mark_differences"] else "were not marked"
     return f" Words that only one of the two questions has {marked}."
 
 
-def _votes(policy: Facts) -> str:
+def _votes(facts: Facts) -> str:
+    policy = facts["policy"]
     where = {
         "extend": "on the same HIT, all of whose items are then judged again",
         "repack": "in a new HIT with fresh controls",
@@ -125,11 +143,40 @@ def _votes(policy: Facts) -> str:
             ", unless experts adjudicated the triplet: then what most of them said is its label, "
             "and the votes stay beside it"
         )
+    if policy.get("aggregation") == "best":
+        return f"{_asked(policy, where)}{unless}.{_aggregated(facts)}{_cannot_judge(policy)}"
     return (
         f"Each triplet was judged by {policy['annotators']} different workers. Without a strict "
         f"majority one more vote was requested, {where}, up to {policy['max_votes']} votes. The "
         f"label is the strict majority of all valid votes{unless}; a triplet without one has no "
         f"label and is not released.{_cannot_judge(policy)}"
+    )
+
+
+def _asked(policy: Facts, where: str) -> str:
+    sure = policy.get("wanted_confidence")
+    lacking = (
+        f"While its label was less sure than {sure:g}" if sure else "Without a strict majority"
+    )
+    return (
+        f"Each triplet was judged by at least {plural(policy['annotators'], 'worker')}. {lacking}, "
+        f"one more vote was requested, {where}, up to {policy['max_votes']} votes. The label is "
+        "what the votes make by the campaign's aggregator"
+    )
+
+
+def _aggregated(facts: Facts) -> str:
+    """Of each crowd, in the order of campaign.json."""
+    named = "; ".join(f"{one['aggregator']}, as {one['why']}" for one in facts["aggregation"])
+    shown = all(one["sampled"] is not None for one in facts["aggregation"])
+    chance = (
+        "posterior is the chance of a 1, as experts' blind labels of a random sample have it"
+        if shown
+        else "no chance is stated, for too few labels of experts are known"
+    )
+    return (
+        f" The aggregator is the one that foretells hidden controls best: {named}. In each row "
+        f"majority is what most votes say, and {chance}."
     )
 
 
@@ -163,14 +210,48 @@ def _controls(facts: Facts) -> str:
 
 def _exclusion(facts: Facts) -> str:
     policy, excluded = facts["policy"], len(facts["excluded_workers"])
+    allowed = rate(policy["max_failure_rate"])
+    rule = (
+        f"more than {allowed} of their reviewed assignments, of at least "
+        f"{policy['min_assignments']}"
+    )
+    if policy.get("exclusion_rule") == "sequential":
+        rule = (
+            f"more of their reviewed assignments than is likely of somebody who fails {allowed} of "
+            "them (a sequential test by e-values, which excludes at most 1 % of such workers)"
+        )
     return (
-        f"A worker who failed more than {rate(policy['max_failure_rate'])} of their reviewed "
-        f"assignments, of at least {policy['min_assignments']}, was excluded, and all their "
-        f"votes were discarded: {plural(excluded, 'worker')} of this campaign."
+        f"A worker who failed {rule}, was excluded {CROWDS[facts['crowd']].excludes}, and all "
+        f"their votes were discarded: {plural(excluded, 'worker')} of this campaign."
     )
 
 
+def _crowds(facts: Facts) -> Iterator[str]:
+    """Who judged, or who judged what."""
+    crowds = facts.get("crowds")
+    if not crowds:
+        yield _who(facts)
+        return
+    shares = [
+        f"{plural(len(each['query_ids']), 'query', 'queries')} by {_named(each)}" for each in crowds
+    ]
+    yield (
+        f"Different crowds judged different queries: {' and '.join(shares)}. No worker is in two "
+        "of them, and in all the same votes make the same labels. campaign.json names the queries "
+        f"of each; HITs from number {count(crowds[1]['first_hit'])} on are not the first crowd's."
+    )
+    for each in crowds:
+        yield f"Campaign {each['campaign']}: {_who(each)}"
+
+
+def _named(crowd: Facts) -> str:
+    traits = CROWDS[crowd["crowd"]]
+    people = "an in-house team" if traits.is_team else traits.title
+    return f"{people} (campaign {crowd['campaign']})"
+
+
 def _who(facts: Facts) -> str:
+    """Of the campaign, or one of its crowds."""
     policy, crowd = facts["policy"], CROWDS[facts["crowd"]]
     reward = f"the reward was {dollars(policy['reward_cents'])} per HIT"
     if crowd.is_team:
@@ -193,6 +274,12 @@ def _who(facts: Facts) -> str:
     return f"{who}."
 
 
+def _beside(cents: int, extras: Sequence[str]) -> str:
+    if cents < 0:
+        return f"{dollars(-cents)} less by the crowd's own bill"
+    return f"{dollars(cents)} for {' and '.join(['bonuses', *extras])}"
+
+
 def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     """`by_votes`: how many triplets of the release votes gave a label."""
     spent, bonuses = facts["cost_cents"], facts["bonus_cents"]
@@ -202,10 +289,14 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
         team = "An in-house team judged: " if CROWDS[facts["crowd"]].is_team else ""
         nothing = f"{team}nothing was paid for it."
         return nothing[0].upper() + nothing[1:]
+    extras = {CROWDS[one["crowd"]].extras for one in facts.get("crowds") or [facts]} - {""}
     words = (
         f"{dollars(spent)}: {dollars(spent - bonuses)} for assignments, including the crowd's fee "
-        f"and discarded assignments, and {dollars(bonuses)} for bonuses."
+        f"and discarded assignments, and {_beside(bonuses, sorted(extras))}."
     )
+    if crowds := facts.get("crowds"):
+        parts = [f"{dollars(each['cost_cents'])} went to {_named(each)}" for each in crowds]
+        words += f" Of this, {' and '.join(parts)}."
     labelled, what = facts["triplets"]["labelled"], "labelled triplet"
     if is_imported(facts):
         labelled, what = by_votes, "released triplet labelled by votes"

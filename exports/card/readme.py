@@ -11,6 +11,7 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from annotation.protocol.estimates.split_sizes import too_small_to_measure
+from annotation.protocol.policy.tasks import task_of
 from core.text.markdown import Markdown, printed
 from core.text.words import plural
 from exports.card import notes, tables
@@ -41,7 +42,7 @@ PLOTS = "plots/"  # shown, not listed
 
 def write_card(folder: Path) -> None:
     """After every file but the manifest: the card names them all, Croissant has their checksums."""
-    write_plots(folder)
+    write_plots(folder, task_of(_read(folder, CAMPAIGN)["policy"]))
     (folder / CARD).write_bytes(card(folder))
     (folder / CROISSANT).write_bytes(croissant(folder))
 
@@ -60,6 +61,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "release": release,
         "facts": facts,
         "policy": facts["policy"],
+        "task": task_of(facts["policy"]),
         "stats": stats,
         "all": whole,
         "header": Markdown(header(folder, facts, whole["triplets"])),
@@ -70,7 +72,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "splits": list(notes.splits(release, facts, stats)),
         "withheld": tables.withheld(_withheld(folder)),
         **_baselines(facts, stats),
-        "plots": plots(stats),
+        "plots": plots(stats, task_of(facts["policy"])),
         "light": LIGHT,
         "dark": DARK,
         "pool": tables.retrievers(stats.get("retrievers", ())),

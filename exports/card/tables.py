@@ -22,6 +22,11 @@ STATISTICS = (
     "votes",
 )
 
+KINDS = {
+    "false_positives": "Positives that are wrong",
+    "false_negatives": "Negatives that are wrong",
+}
+
 
 def statistics(splits: Mapping[str, Any]) -> Markdown:
     """The paper's table 2."""
@@ -57,6 +62,10 @@ def quality(stats: Mapping[str, Any]) -> Markdown | None:
     if campaign["label_error"] is not None:
         ends = between(campaign["label_error_interval"], shares=True)
         rows.append(("Label error", percent(campaign["label_error"]), ends))
+        for key, name in KINDS.items():
+            if kind := campaign.get("label_error_kinds", {}).get(key):  # older releases have none
+                ends = between(kind["interval"], shares=True)
+                rows.append((name, percent(kind["share"]), ends))
     return table(("", "value", "95% interval"), rows) if rows else None
 
 

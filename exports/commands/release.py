@@ -10,6 +10,7 @@ from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
 from annotation.pipeline.setup.create import get_campaign
+from annotation.protocol.estimates.certificate import LEAST_CERTIFIED, MOST_CERTIFIED
 from core.command import Noun, Result, choice, progress, say
 from core.output import Rendered
 from exports.building.export import export
@@ -22,7 +23,7 @@ from exports.verify.verify import Report
 from exports.verify.verify import render as render_report
 from exports.verify.verify import verify as verify_release
 
-app = Noun("Releases of a campaign: build, list, verify, score, evaluate, compare.")
+app = Noun("Releases of a campaign: build, list, verify, import, score, evaluate, compare.")
 
 
 def _built(result: Result) -> Rendered:
@@ -70,6 +71,15 @@ def build(
         bool,
         typer.Option("--no-judgments", help="Leave out the individual judgments (pseudonymised)."),
     ] = False,
+    certify: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=LEAST_CERTIFIED,
+            max=MOST_CERTIFIED,
+            help="Certify that at most this share of the labels is wrong, or build nothing.",
+        ),
+    ] = None,
 ) -> Result:
     """Build the next release of a campaign.
 
@@ -77,7 +87,7 @@ def build(
     again, the command writes nothing.
     """
     campaign = get_campaign(name)
-    options = Options(partial=partial, split=split, judgments=not no_judgments)
+    options = Options(partial=partial, split=split, judgments=not no_judgments, certify=certify)
     if out is None:
         with transaction.atomic():
             request = request_build(campaign, options=options, by=None)
@@ -211,6 +221,8 @@ def _options_in_words(options: dict[str, Any]) -> str:
         ", split at random": options["split"] == "random",
         ", without judgments": not options["judgments"],
     }
+    if certified := options.get("certify"):
+        said[f", at most {certified:.1%} of the labels wrong"] = True
     return "".join(words for words, holds in said.items() if holds)
 
 

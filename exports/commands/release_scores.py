@@ -13,16 +13,35 @@ from exports.commands.release import app
 from exports.comparison.compare import compare
 from exports.comparison.hit_plot import plot_path, write_hit_plot
 from exports.comparison.named_runs import FORM, named_runs
-from exports.comparison.report import markdown, text
+from exports.comparison.report import markdown, text, uncertain_text
 from exports.evaluation.evaluate import evaluate
 from exports.evaluation.pair_metrics import PAIRWISE
 from exports.evaluation.score_model import FORM as RETRIEVER_FORM
 from exports.evaluation.score_model import ScoreRequest, queries_of, score
 from exports.evaluation.systems import BASELINES
-from retrieval.ranking.input_forms import RETRIEVER_FORMS
+from exports.evaluation.uncertainty import Uncertainty
+from retrieval.ranking.input_forms import SELECTOR_FORMS
 from retrieval.ranking.metrics import WAYS, Way
+from retrieval.ranking.thresholds import BY, By
 
 SIGNIFICANT = 0.05
+LabelError = Annotated[
+    bool,
+    typer.Option(
+        "--label-error",
+        help="Also show intervals that hold the labels' errors, as the labels' posteriors and the "
+        "experts' blind sample tell them.",
+    ),
+]
+PoolDepth = Annotated[
+    Path | None,
+    typer.Option(
+        "--pool-depth",
+        metavar="FILE",
+        help="Also show intervals that hold what nobody judged: a report of `quorum campaign "
+        "pool-depth-report STUDY --json`.",
+    ),
+]
 WIDTH = 24
 Split = Annotated[str, typer.Option("--split", metavar="SPLIT", help="train, dev or test.")]
 ChosenWay = Annotated[
@@ -33,6 +52,12 @@ ChosenWay = Annotated[
         "qrc: queries without positives score 0 and are included in the mean; clean: queries whose "
         "candidates are all positive or all negative are dropped.",
     ),
+]
+
+
+ChosenBy = Annotated[
+    By,
+    choice("--by", list(BY), "The measure by which the threshold is chosen on dev."),
 ]
 
 
@@ -51,16 +76,17 @@ def score_model(
         str | None,
         choice(
             "--form",
-            RETRIEVER_FORMS,
-            "What a retriever encodes of a candidate: its question, or its answer too. Without "
-            f"it, the form that the model was trained with here, else {RETRIEVER_FORM}.",
+            SELECTOR_FORMS,
+            "What is read of a candidate: its question, its answer, or both. Without it, a "
+            f"retriever's form is the one that it was trained with here, else {RETRIEVER_FORM}. A "
+            "cross-encoder that was made elsewhere needs it.",
         ),
     ] = None,
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
     """Score every candidate of a split with a model, and write a run for evaluate and compare.
 
-    A retriever scores by the cosine of query and candidate, an answer selector by its own score.
+    A retriever scores by the cosine of query and candidate, a cross-encoder by its own score.
     """
     wanted = ScoreRequest(model=model, release=release, split=split, form=form, device=device)
     queries = queries_of(wanted.release, wanted.split)
@@ -81,6 +107,7 @@ def _evaluated(result: Result) -> Rendered:
         f"In brackets: {result['level']:.0%} bootstrap intervals over the queries; p: a "
         f"two-sided paired randomization test of {result['flips']:,} flips, each metric "
         "by itself.",
+        *(f"\n{part}\n" for part in uncertain_text(result)),
         *result["notes"],
         "",
         _verdict(result),
@@ -105,13 +132,25 @@ def evaluate_run(
             "Without it, 0.5 if all scores lie from 0 to 1.",
         ),
     ] = None,
+    by: ChosenBy = "f1",
+    label_error: LabelError = False,
+    pool_depth: PoolDepth = None,
 ) -> Result:
     """Evaluate a run on a split of a release, and test it against a baseline.
 
     A run is a TREC file (query Q0 candidate rank score tag) or JSON lines, with query_id,
     candidate_id and score, or with id and scores. Files may be compressed as .gz.
     """
-    return evaluate(run, release, split=split, against=against, way=way, dev_run=dev_run)
+    return evaluate(
+        run,
+        release,
+        split=split,
+        against=against,
+        way=way,
+        dev_run=dev_run,
+        by=by,
+        uncertain=Uncertainty(label_error, pool_depth),
+    )
 
 
 def _table(result: Mapping[str, Any]) -> Iterator[str]:
@@ -169,6 +208,9 @@ def compare_systems(
             "accuracy and F1 are chosen; repeatable.",
         ),
     ] = None,
+    by: ChosenBy = "f1",
+    label_error: LabelError = False,
+    pool_depth: PoolDepth = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -188,7 +230,16 @@ def compare_systems(
     """
     path = plot_path(plot) if plot else None
     runs = named_runs(systems, dev_run or [], release=release, split=split, against=against)
-    result = compare(runs, release, split=split, way=way, against=against, paper=paper)
+    result = compare(
+        runs,
+        release,
+        split=split,
+        way=way,
+        against=against,
+        paper=paper,
+        by=by,
+        uncertain=Uncertainty(label_error, pool_depth),
+    )
     plots = write_hit_plot(path, result) if path else []
     report = result | {"plots": [str(plot) for plot in plots]}
     return report, markdown if as_markdown else text

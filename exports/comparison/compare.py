@@ -1,7 +1,8 @@
 """Several systems, each of one or more runs (seeds), on one split: what a table and a plot show.
 
-A system's figure is the mean over its runs, with their sample deviation. Its interval and its test
-are over queries: of each query's mean over the runs.
+A system's figure is the mean over its runs, with their sample deviation. Its interval and its first
+test are over queries: of each query's mean over the runs. The second test is over the runs, as the
+papers' are: Welch's t-test of the runs' figures.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 from core.errors import UserError
 from exports.comparison.named_runs import NamedRuns
@@ -33,8 +35,10 @@ from exports.evaluation.systems import (
     refuse_own_dev_run,
     used,
 )
+from exports.evaluation.uncertainty import CERTAIN, Uncertainty, in_worlds
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
 from retrieval.ranking.metrics import METRICS, WAYS, Way, hits, values
+from retrieval.ranking.thresholds import By
 
 DEEPEST = 30  # of the hit@k curve
 DECIMALS = 6
@@ -56,13 +60,25 @@ class _Scored:
 
 
 def compare(
-    entries: Sequence[NamedRuns], release: Path, *, split: str, way: Way, against: str, paper: bool
+    entries: Sequence[NamedRuns],
+    release: Path,
+    *,
+    split: str,
+    way: Way,
+    against: str,
+    paper: bool,
+    by: By = "f1",
+    uncertain: Uncertainty = CERTAIN,
 ) -> dict[str, object]:
-    """`against`: the name of one of the entries. UserError on any bad input."""
+    """`against`: the name of one of the entries; `by`: what thresholds are chosen by, on dev;
+    `uncertain`: what intervals beside the usual ones hold as well.
+
+    UserError on any bad input.
+    """
     refuse_own_dev_run(split, any(entry.dev_runs for entry in entries))
     labels = labels_of(release, split)
     dev = labels_of(release, DEV) if any(entry.dev_runs for entry in entries) else {}
-    scored = [_scored(entry, release, split, way, labels=labels, dev=dev) for entry in entries]
+    scored = [_scored(entry, release, split, way, by, labels=labels, dev=dev) for entry in entries]
     other = next(one for one in scored if one.entry.name == against)
     depth = min(DEEPEST, max(map(len, labels.values())))
     return {
@@ -75,6 +91,15 @@ def compare(
         },
         "against": against,
         "systems": [_report(one, None if one is other else other, depth) for one in scored],
+        **in_worlds(
+            {one.entry.name: [system.orders for system in one.systems] for one in scored},
+            release,
+            split=split,
+            labels=labels,
+            way=way,
+            against=against,
+            uncertain=uncertain,
+        ),
         "papers": published_results() if paper else None,
         "level": LEVEL,
         "replicates": REPLICATES,
@@ -85,7 +110,7 @@ def compare(
 
 
 def _scored(
-    entry: NamedRuns, release: Path, split: str, way: Way, *, labels: Labels, dev: Labels
+    entry: NamedRuns, release: Path, split: str, way: Way, by: By, *, labels: Labels, dev: Labels
 ) -> _Scored:
     systems = [read_system(run, release, split, labels) for run in entry.runs]
     _refuse_unlike(entry, systems, split)
@@ -93,7 +118,7 @@ def _scored(
     if entry.dev_runs:
         tuned = [read_system(run, release, DEV, dev) for run in entry.dev_runs]
         thresholds = [
-            threshold_on_dev(system.pairs, run)
+            threshold_on_dev(system.pairs, run, by)
             for system, run in zip(tuned, entry.dev_runs, strict=True)
         ]
     return _Scored(
@@ -138,12 +163,16 @@ def _metrics(one: _Scored, other: _Scored | None) -> dict[str, dict[str, float |
     low, high = intervals(by_query)
     means = np.array([run.mean(axis=0) for run in one.per_run])
     p = [None] * len(METRICS) if other is None else p_values(by_query - other.by_query).tolist()
+    others = None if other is None else np.array([run.mean(axis=0) for run in other.per_run])
     return {
         name: {
-            **_over_runs(means[:, column].tolist()),
+            **over_runs(means[:, column].tolist()),
             "low": _rounded(low[column]),
             "high": _rounded(high[column]),
             "p": _rounded(p[column]),
+            "p_runs": None
+            if others is None
+            else p_over_runs(means[:, column].tolist(), others[:, column].tolist()),
         }
         for column, name in enumerate(METRICS)
     }
@@ -154,16 +183,35 @@ def _pairs(one: _Scored, other: _Scored | None) -> dict[str, object]:
     sure = certainty(one.pairs_drawn, None if other is None else other.pairs_drawn)
     figures: dict[str, object] = {"thresholds": [threshold.value for threshold in one.thresholds]}
     for name in PAIRWISE:
-        over_runs = _over_runs([run[name] for run in one.pairwise])
-        known = over_runs["value"] is not None
+        runs = [run[name] for run in one.pairwise]
+        known = (mean := over_runs(runs))["value"] is not None
         figures[name] = {
-            **over_runs,
+            **mean,
             **{end: _rounded(at) if known else None for end, at in sure[name].items()},
+            "p_runs": None
+            if other is None
+            else p_over_runs(runs, [run[name] for run in other.pairwise]),
         }
     return figures
 
 
-def _over_runs(figures: Sequence[float | None]) -> dict[str, float | None]:
+def p_over_runs(ours: Sequence[float | None], theirs: Sequence[float | None]) -> float | None:
+    """Welch's t-test, two-sided; None where a system has one run, or nothing differs among them."""
+    mine, others = (
+        [round(number, DECIMALS) for number in runs if number is not None]
+        for runs in (ours, theirs)
+    )
+    if (len(mine), len(others)) != (len(ours), len(theirs)) or min(len(mine), len(others)) < 2:
+        return None
+    if np.ptp(mine) == np.ptp(others) == 0:
+        return None
+    sums = [
+        number for of in (mine, others) for number in (np.mean(of), np.std(of, ddof=1), len(of))
+    ]
+    return _rounded(float(stats.ttest_ind_from_stats(*sums, equal_var=False).pvalue))
+
+
+def over_runs(figures: Sequence[float | None]) -> dict[str, float | None]:
     """Mean and sample deviation; None where one is undefined, and of one run no deviation."""
     known = [number for number in figures if number is not None]
     if len(known) < len(figures):

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from core.errors import UserError
+from core.files.whole import write_whole
 from exports.card.canvas import DARK, LIGHT, SMALL, THEMES, Plot, Theme, axes, in_percent, render
 
 SUFFIX = ".svg"
@@ -56,12 +57,7 @@ def write_hit_plot(path: Path, result: Mapping[str, Any]) -> list[Path]:
     plot = hit_plot(result)
     written = _targets(path)
     for target, theme in zip(written, THEMES, strict=True):
-        unfinished = target.with_name(f"{target.name}.unfinished")
-        try:
-            unfinished.write_bytes(render(plot, theme))
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole(target, [render(plot, theme)])
     return written
 
 

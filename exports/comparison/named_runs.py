@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
-from exports.evaluation.runs import quote, run_path
 from exports.evaluation.systems import BASELINES, DEV
+from retrieval.ranking.read_runs import quote, run_path
 
 LONGEST = 40
 FORM = f"NAME=RUN[,RUN...] or a baseline ({', '.join(BASELINES)})"

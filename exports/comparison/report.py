@@ -10,14 +10,20 @@ from exports.evaluation.pair_metrics import PAIRWISE
 from retrieval.ranking.metrics import METRICS
 
 NONE = "\u2013"
+UNCERTAIN = (
+    "In this table: the mean, and the interval, of what the metrics would be if no label were "
+    "wrong and every candidate judged, as far as the following says how likely that is; queries "
+    "are resampled as well."
+)
 Row = Sequence[str]
 
 
 def text(result: Mapping[str, Any]) -> str:
     blocks = [
         "\n".join([_title(result), _counted(result)]),
-        "\n".join(_aligned(*_figures(result))),
-        "\n".join(_aligned(*_certainty(result))),
+        "\n".join(aligned(*_figures(result))),
+        "\n".join(aligned(*_certainty(result))),
+        *uncertain_text(result),
         "\n".join([*_reading(result), *result["notes"]]),
     ]
     return "\n\n".join(blocks)
@@ -28,6 +34,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         f"{escape(_title(result))}. {escape(_counted(result))}.",
         table(*_figures(result)),
         table(*_certainty(result)),
+        *_uncertain_markdown(result),
         *map(escape, [*_reading(result), *result["notes"]]),
     ]
     return "\n\n".join(blocks)
@@ -63,9 +70,9 @@ def _cells(figures: Mapping[str, Any], *, known: bool = False) -> Iterator[str]:
         elif figure["value"] is None:
             yield NONE
         elif not known:
-            yield f"{_percent(figure['value'])} ± {_percent(figure['deviation'])}"
+            yield f"{percent(figure['value'])} ± {percent(figure['deviation'])}"
         else:
-            yield " ± ".join(_as_printed(part) for part in figure.values() if part is not None)
+            yield " ± ".join(as_printed(part) for part in figure.values() if part is not None)
 
 
 def _certainty(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
@@ -73,6 +80,35 @@ def _certainty(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
         (one["name"], *map(_interval, _known(one).values())) for one in result["systems"]
     ]
     return ("system", *METRICS, *PAIRWISE), rows
+
+
+def uncertain_text(result: Mapping[str, Any]) -> Iterator[str]:
+    """A table and how to read it, where the result has one."""
+    if "uncertain" in result:
+        yield "\n".join(aligned(*_uncertain(result["uncertain"])))
+        yield "\n".join([UNCERTAIN, *result["uncertain"]["assumed"]])
+
+
+def _uncertain_markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    if "uncertain" in result:
+        yield table(*_uncertain(result["uncertain"]))
+        yield from map(escape, [UNCERTAIN, *result["uncertain"]["assumed"]])
+
+
+def _uncertain(drawn: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    """A row a system, and one for its difference from the system that it is tested against."""
+    rows: list[Row] = []
+    for one in drawn["systems"]:
+        rows.append((one["name"], *map(_drawn, one["metrics"].values())))
+        if one["difference"]:
+            words = f"{one['name']} less {drawn['against']}"
+            rows.append((words, *map(_drawn, one["difference"].values())))
+    return ("labels drawn", *METRICS), rows
+
+
+def _drawn(figure: Mapping[str, Any]) -> str:
+    value, low, high = (percent(figure[name]) for name in ("value", "low", "high"))
+    return NONE if figure["value"] is None else f"{value} ({low} to {high})"
 
 
 def _known(system: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -84,8 +120,11 @@ def _known(system: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _interval(figure: Mapping[str, Any]) -> str:
     if figure["low"] is None:
         return NONE
-    ends = f"{_percent(figure['low'])} to {_percent(figure['high'])}"
-    return ends if figure["p"] is None else f"{ends}, p {figure['p']:.4f}"
+    ends = f"{percent(figure['low'])} to {percent(figure['high'])}"
+    tests = (("p", "p"), ("p_runs", "over runs"))
+    return ", ".join(
+        [ends, *(f"{words} {figure[p]:.4f}" for p, words in tests if figure[p] is not None)]
+    )
 
 
 def _reading(result: Mapping[str, Any]) -> Iterator[str]:
@@ -98,23 +137,24 @@ def _reading(result: Mapping[str, Any]) -> Iterator[str]:
         f"In the second table: {result['level']:.0%} bootstrap intervals over the queries; p: a "
         f"two-sided paired randomization test of {result['flips']:,} flips against "
         f"{result['against']}, of each query's mean over the runs, each system and each metric by "
-        f"itself. Of {', '.join(PAIRWISE)}, p is by the same draws of queries for both systems."
+        f"itself. Of {', '.join(PAIRWISE)}, p is by the same draws of queries for both systems. "
+        "Over runs: Welch's t-test of the runs' figures, of systems with several runs."
     )
     if result["papers"]:
         yield result["papers"]["note"]
 
 
-def _aligned(header: Row, rows: Sequence[Row]) -> Iterator[str]:
+def aligned(header: Row, rows: Sequence[Row]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
         cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()
 
 
-def _as_printed(share: float) -> str:
+def as_printed(share: float) -> str:
     """Papers give one decimal or two."""
     return f"{100 * share:.2f}".removesuffix("0")
 
 
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
     return NONE if share is None else f"{100 * share:.1f}"

@@ -16,10 +16,10 @@ from typing import TextIO
 import numpy as np
 
 from exports.evaluation.bm25 import Corpus, Scorer
-from exports.evaluation.runs import run_path
 from exports.evaluation.scoring import figures, score_run, split_labels
 from exports.splits.splits import SPLITS
 from retrieval.ranking.bootstrap import LEVEL, REPLICATES, SEED
+from retrieval.ranking.read_runs import run_path
 from retrieval.ranking.records import CandidateRecord, QueryRecord, read
 from retrieval.ranking.runs import in_order, run_line
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import orjson
 
 from core.errors import UserError
-from exports.evaluation.runs import quote
 from exports.evaluation.scoring import Labels, RunScores
 from exports.layout.files import PLACEMENTS
+from retrieval.ranking.read_runs import quote
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from exports.evaluation.pair_metrics import (
     threshold_of_probabilities,
     threshold_on_dev,
 )
-from exports.evaluation.runs import run_path
 from exports.evaluation.scoring import Pairs, figures, rounded
 from exports.evaluation.systems import (
     BASELINES,
@@ -22,17 +21,29 @@ from exports.evaluation.systems import (
     refuse_own_dev_run,
     used,
 )
+from exports.evaluation.uncertainty import CERTAIN, Uncertainty, in_worlds
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, intervals, p_values
 from retrieval.ranking.metrics import METRICS, WAYS, Ranking, Way, values
+from retrieval.ranking.read_runs import run_path
+from retrieval.ranking.thresholds import By
 
 Figures = Mapping[str, Mapping[str, float | None]]
 
 
 def evaluate(
-    run: Path, release: Path, *, split: str, against: str, way: Way, dev_run: Path | None = None
+    run: Path,
+    release: Path,
+    *,
+    split: str,
+    against: str,
+    way: Way,
+    dev_run: Path | None = None,
+    by: By = "f1",
+    uncertain: Uncertainty = CERTAIN,
 ) -> dict[str, object]:
     """`against`: a baseline's name, or the path of another run; `dev_run`: the same system's on
-    dev. UserError on any bad input."""
+    dev, where the threshold is chosen `by` a measure; `uncertain`: what intervals beside the
+    usual ones hold as well. UserError on any bad input."""
     refuse_own_dev_run(split, dev_run is not None)
     labels = labels_of(release, split)
     baseline = run_path(release, split, against) if against in BASELINES else Path(against)
@@ -47,7 +58,16 @@ def evaluate(
         "metrics": figures(mine, way),
         "against": {"run": against, "metrics": figures(others, way)},
         "difference": _differences(mine, others),
-        "pairs": _pair_by_pair(ours.pairs, _threshold(ours.pairs, dev_run, release)),
+        **in_worlds(
+            {str(run): [ours.orders], against: [theirs.orders]},
+            release,
+            split=split,
+            labels=labels,
+            way=way,
+            against=against,
+            uncertain=uncertain,
+        ),
+        "pairs": _pair_by_pair(ours.pairs, _threshold(ours.pairs, dev_run, release, by)),
         "level": LEVEL,
         "replicates": REPLICATES,
         "flips": FLIPS,
@@ -57,12 +77,12 @@ def evaluate(
     }
 
 
-def _threshold(pairs: Pairs, dev_run: Path | None, release: Path) -> Threshold:
+def _threshold(pairs: Pairs, dev_run: Path | None, release: Path, by: By) -> Threshold:
     """From which score on a pair of the run is taken for positive."""
     if dev_run is None:
         return threshold_of_probabilities(pairs)
     dev = read_system(dev_run, release, DEV, labels_of(release, DEV))
-    return threshold_on_dev(dev.pairs, dev_run)
+    return threshold_on_dev(dev.pairs, dev_run, by)
 
 
 def _differences(mine: Sequence[Ranking], others: Sequence[Ranking]) -> Figures:

@@ -11,6 +11,7 @@ import and is loaded where it computes: every command of releases loads this mod
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exports.evaluation.scoring import Pairs
+from retrieval.ranking.thresholds import By, best_threshold
 
 PAIRWISE = ("Accuracy", "F1", "ROC-AUC")
 EVEN = 0.5
+IN_WORDS: Mapping[By, str] = {"f1": "F1", "accuracy": "accuracy", "precision": "precision"}
 
 
 @dataclass(frozen=True)
@@ -29,19 +32,13 @@ class Threshold:
     reason: str  # where it comes from, or why there is none
 
 
-def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
-    """The score with the highest F1 on dev; of several, the lowest."""
-    from sklearn import metrics  # noqa: PLC0415
-
-    labels, scores = columns(dev)
+def threshold_on_dev(dev: Pairs, run: Path, by: By = "f1") -> Threshold:
+    """The score where the measure is highest on dev; of several, the lowest."""
+    labels = np.array(dev.labels, dtype=bool)
     if not labels.any():
         return Threshold(None, f"none, as no pair of {run} is positive")
-    _, fps, fns, tps, thresholds = metrics.confusion_matrix_at_thresholds(labels, scores)
-    f1 = 2 * tps / (2 * tps + fps + fns)
-    # Those that the run scored; from the highest threshold to the lowest.
-    able = thresholds >= np.nanmin(dev.scores)
-    best = np.flatnonzero(able & (f1 == f1[able].max()))[-1]
-    return Threshold(float(thresholds[best]), f"the highest F1 on {run}")
+    value = best_threshold(labels, np.asarray(dev.scores), by)
+    return Threshold(value, f"the highest {IN_WORDS[by]} on {run.name}")
 
 
 def threshold_of_probabilities(pairs: Pairs) -> Threshold:

@@ -10,9 +10,10 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from exports.evaluation.coverage import damaged
 from exports.evaluation.systems import labels_of
-from retrieval.encoders.lazy import load_encoder, load_selector
+from retrieval.encoders.lazy import load_cross_encoder, load_encoder, load_selector, model_folder
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
-from retrieval.encoders.selector import is_selector
+from retrieval.encoders.selector import Selector, is_cross_encoder, is_selector
+from retrieval.ranking.input_forms import SELECTOR_FORMS
 from retrieval.ranking.records import DatasetError, QueryRecord, read
 from retrieval.ranking.runs import ScoredQuery, require_new, write_run
 from retrieval.registry.registry import resolve_either, trained_form
@@ -25,7 +26,7 @@ class ScoreRequest:
     model: str  # a registered one's name, a folder, or whatever else `load_encoder` takes
     release: Path
     split: str
-    form: str | None  # of a retriever; a selector reads its own
+    form: str | None  # of a retriever, or of a foreign cross-encoder; a selector reads its own
     device: str
 
 
@@ -52,16 +53,30 @@ def score(wanted: ScoreRequest, out: Path, progress: Progress = no_progress) -> 
 def _scored(wanted: ScoreRequest, progress: Progress) -> tuple[str, Iterator[ScoredQuery]]:
     records = _records(wanted.release, wanted.split)
     model = resolve_either(wanted.model)
-    if not is_selector(Path(model)):
+    folder = model_folder(model)
+    if folder is None or not (is_selector(folder) or is_cross_encoder(folder)):
         form = wanted.form or trained_form(model) or FORM
         encoder = load_encoder(model, wanted.device)
         return form, score_with_encoder(encoder, form, records, progress)
-    selector = load_selector(Path(model), wanted.device)
+    selector = _selector(wanted, model, folder)
+    return selector.form, score_with_selector(selector, records, progress)
+
+
+def _selector(wanted: ScoreRequest, model: str, folder: Path) -> Selector:
+    """A cross-encoder that was made elsewhere is one, too, where its form is named."""
+    if not is_selector(folder):
+        if wanted.form is None:
+            raise UserError(
+                f"{wanted.model} is a cross-encoder that was not trained here: say what it reads, "
+                f"--form {', '.join(SELECTOR_FORMS[:-1])} or {SELECTOR_FORMS[-1]}."
+            )
+        return load_cross_encoder(model, wanted.form, wanted.device)
+    selector = load_selector(folder, wanted.device)
     if wanted.form not in (None, selector.form):
         raise UserError(
             f"{wanted.model} is an answer selector that reads {selector.form}: leave --form out."
         )
-    return selector.form, score_with_selector(selector, records, progress)
+    return selector
 
 
 def _records(release: Path, split: str) -> Iterator[QueryRecord]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-from exports.evaluation.runs import Scored, by_query
 from retrieval.ranking.bootstrap import intervals
 from retrieval.ranking.metrics import METRICS, Ranking, Way, is_counted, values
+from retrieval.ranking.read_runs import Scored, by_query
 from retrieval.ranking.records import read
-from retrieval.ranking.runs import ranked
+from retrieval.ranking.runs import in_order, labelled
 
 DECIMALS = 4
 # Of every query of a split, in the file's order, its candidates' labels.
@@ -43,6 +43,7 @@ class RunScores:
     """A ranking for every query of the split, and where run and split differ."""
 
     rankings: dict[str, Ranking]
+    orders: dict[str, list[str]]  # of the same queries: what is ranked, best first
     pairs: Pairs
     begins: Mapping[str, int]  # where each query's pairs begin
     missing_queries: list[str] = field(default_factory=list)
@@ -60,7 +61,9 @@ class RunScores:
         self.unjudged += len(unjudged)
         self.unjudged_example = self.unjudged_example or next(iter(unjudged), "")
         scores = {row.candidate: row.score for row in rows}
-        self.rankings[query] = ranked(scores.items(), labels)
+        order = in_order([row.score for row in rows], [row.candidate for row in rows])
+        self.orders[query] = [candidate for candidate, _ in order]
+        self.rankings[query] = labelled(self.orders[query], labels)
         for place, candidate in enumerate(labels, self.begins[query]):
             self.pairs.scores[place] = scores.get(candidate, math.nan)
 
@@ -76,7 +79,8 @@ def score_run(run: Path, labels: Labels) -> RunScores:
     """UserError where the run cannot be read; a query that it lacks is ranked as nothing."""
     pairs = Pairs.without_scores(labels)
     scores = RunScores(
-        {query: ranked([], judged) for query, judged in labels.items()},
+        {query: labelled([], judged) for query, judged in labels.items()},
+        {query: [] for query in labels},
         pairs,
         dict(zip(labels, accumulate(pairs.sizes, initial=0), strict=False)),
     )

@@ -9,11 +9,11 @@ from pathlib import Path
 from core.errors import UserError
 from exports.evaluation.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
 from exports.evaluation.integrity import require_unchanged
-from exports.evaluation.runs import quote
 from exports.evaluation.scoring import Labels, Pairs, counted, score_run, split_labels
 from exports.layout.files import PLACEMENTS
 from exports.splits.splits import SPLITS
 from retrieval.ranking.metrics import Ranking, Way
+from retrieval.ranking.read_runs import quote
 from retrieval.ranking.records import DatasetError
 
 BASELINES = ("retriever", "bm25")
@@ -29,6 +29,7 @@ class System:
     """One run's."""
 
     rankings: Sequence[Ranking]  # of the split's queries, in its order
+    orders: Sequence[Sequence[str]]  # what each of them ranks, best first
     pairs: Pairs
     missing: Sequence[str]  # queries of the split that it lacks
     coverage: Coverage
@@ -69,6 +70,7 @@ def read_system(run: Path, release: Path, split: str, labels: Labels) -> System:
     covered = coverage(scores, release)
     return System(
         list(scores.rankings.values()),
+        list(scores.orders.values()),
         scores.pairs,
         scores.missing_queries,
         covered,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
@@ -13,6 +15,7 @@ from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.protocol.labels.valid_votes import is_discarded, void_reason
 from exports.extract.collation import by_code_points
+from exports.extract.hits import hit_number
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS
 from exports.layout.schemas import FACTS, control_digest
@@ -29,11 +32,11 @@ COLUMNS = (
     "submitted_at",
     "account",
     "worker_id",
-    "hit__number",
+    "hit__campaign",
     "hit__price_cents",
 )
 ANSWER_COLUMNS = (
-    "hit__number",
+    "number",
     "worker_id",
     "hit__items__control__kind",
     "hit__items__control__query",
@@ -42,25 +45,30 @@ ANSWER_COLUMNS = (
 )
 
 
-def write_assignments(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> int:
-    """In order of submission; the cents that all of it cost."""
-    _write_controls(campaign, folder, workers)
-    excluded = excluded_workers(campaign)
-    cents = 0
-    rows = _submitted(campaign).select_related("hit").only(*COLUMNS).iterator(chunk_size=ROWS)
+def write_assignments(
+    campaigns: Sequence[Campaign], folder: Path, workers: Mapping[int, str]
+) -> Counter[int]:
+    """In order of submission; the cents that all of it cost, by campaign."""
+    _write_controls(campaigns, folder, workers)
+    excluded = excluded_workers(*campaigns)
+    cents: Counter[int] = Counter()
+    rows = _submitted(campaigns).select_related("hit").only(*COLUMNS).iterator(chunk_size=ROWS)
     with TableFile(folder, ASSIGNMENTS) as file:
         while assignments := list(islice(rows, ROWS)):
             file.add(
                 table([_assignment(one, workers, excluded) for one in assignments], file.schema)
             )
-            cents += sum(map(_cents, assignments))
+            for one in assignments:
+                cents[one.hit.campaign_id] += _cents(one)
     return cents
 
 
-def _write_controls(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> None:
+def _write_controls(
+    campaigns: Sequence[Campaign], folder: Path, workers: Mapping[int, str]
+) -> None:
     """As the work is ordered, then by their places in the HIT."""
     answers = Judgment.objects.filter(assignment=OuterRef("pk"), item=OuterRef("hit__items"))
-    asked = _submitted(campaign).filter(hit__items__control__isnull=False)
+    asked = _submitted(campaigns).filter(hit__items__control__isnull=False)
     given = asked.annotate(given=Subquery(answers.values("value")))
     in_order = given.order_by(*asked.query.order_by, "hit__items__position")
     rows = in_order.values_list(*ANSWER_COLUMNS).iterator(chunk_size=ROWS)
@@ -69,20 +77,21 @@ def _write_controls(campaign: Campaign, folder: Path, workers: Mapping[int, str]
             file.add(table([_answer(*row, workers=workers) for row in some], file.schema))
 
 
-def _submitted(campaign: Campaign) -> QuerySet[Assignment]:
-    assignments = Assignment.objects.filter(hit__campaign=campaign)
-    return assignments.order_by("submitted_at", by_code_points("crowd_id"))
+def _submitted(campaigns: Sequence[Campaign]) -> QuerySet[Any]:
+    """Each with the `number` of its HIT."""
+    assignments = Assignment.objects.filter(hit__campaign__in=campaigns)
+    return assignments.annotate(number=hit_number(campaigns)).order_by(
+        "submitted_at", by_code_points("crowd_id")
+    )
 
 
-def _assignment(
-    assignment: Assignment, workers: Mapping[int, str], excluded: Collection[int]
-) -> Row:
+def _assignment(assignment: Any, workers: Mapping[int, str], excluded: Collection[int]) -> Row:
     """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
     of = assignment
     facts = of.facts(excluded)
     values = [getattr(facts, fact) for fact in FACTS]
     discarded = is_discarded(of.status, void_reason(facts))
-    return of.hit.number, workers[of.worker_id], of.status, *values, discarded, _cents(of)
+    return of.number, workers[of.worker_id], of.status, *values, discarded, _cents(of)
 
 
 def _cents(assignment: Assignment) -> int:

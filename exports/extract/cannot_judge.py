@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import cannot_judge
 from exports.extract.collation import by_code_points
+from exports.extract.hits import hit_number
 from exports.extract.parquet_table import TableFile, table
 from exports.layout.files import CANNOT_JUDGE
 from retrieval.ranking.records import ID_LENGTH
@@ -20,15 +21,18 @@ COLUMNS = (
     f"{CANDIDATE}__pair__pair_key",
     "assignment__worker_id",
     "reason",
-    "assignment__hit__number",
+    "number",
 )
 
 
-def write_cannot_judge(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> None:
+def write_cannot_judge(
+    campaigns: Sequence[Campaign], folder: Path, workers: Mapping[int, str]
+) -> None:
     """Nothing where the policy does not offer it."""
-    if not campaign.policy.cannot_judge_limit:
+    if not campaigns[0].policy.cannot_judge_limit:
         return
-    in_order = cannot_judge(campaign).order_by(
+    said = cannot_judge(*campaigns).annotate(number=hit_number(campaigns, "assignment__hit"))
+    in_order = said.order_by(
         by_code_points(COLUMNS[0]),
         f"{CANDIDATE}__rank",
         "assignment__submitted_at",

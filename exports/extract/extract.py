@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from django.db.models import Count, Q
+from django.utils.text import capfirst
 
 from annotation.models import Campaign
+from annotation.pipeline.recompute import fit_to_all
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from exports.extract.assignments import write_assignments
@@ -23,11 +27,14 @@ def extract(
 ) -> None:
     """The same record makes the same bytes on every database; `progress` counts queries.
 
-    UserError where the campaign is not finished (unless `partial`), has no label, or a stored
-    label is not the one that its votes make.
+    Of all its crowds. UserError where one of them is not finished (unless `partial`), there is no
+    label, or a stored label is not the one that its votes make.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    people = People(campaign)  # may write: the snapshot only reads
+    # These may write: the snapshot only reads.
+    people = People(campaign)
+    for each in campaign.crowds:
+        fit_to_all(each)
     with snapshot(campaign) as seen:
         triplets = _check_finished(seen, partial=partial)
         workers = people.workers(seen)
@@ -38,23 +45,41 @@ def extract(
         write_facts(seen, folder, workers, triplets=triplets, work_cents=cents)
 
 
-def _check_finished(campaign: Campaign, *, partial: bool) -> dict[str, int]:
-    """The campaign's triplets by status."""
+def _check_finished(campaigns: Sequence[Campaign], *, partial: bool) -> Counter[str]:
+    """The triplets of all, by status."""
+    whole: Counter[str] = Counter()
+    unfinished = []
+    for campaign in campaigns:
+        counts = _triplets(campaign)
+        whole.update(counts)
+        if not counts["triplets"] and len(campaigns) > 1:
+            raise UserError(
+                f"Campaign {campaign} is not packed, and is one dataset with {campaigns[0]}: run "
+                f"`quorum campaign pack {campaign}` and collect its votes first."
+            )
+        if counts["open"]:
+            unfinished.append(
+                f"campaign {campaign} is not finished, {counts['open']:,} of its "
+                f"{counts['triplets']:,} triplets are open"
+            )
+    if not whole["labelled"]:
+        raise UserError(
+            f"None of campaign {campaigns[0]}'s {whole['triplets']:,} triplets has a label yet: "
+            f"`quorum campaign status {campaigns[0]}` shows its progress."
+        )
+    if unfinished and not partial:
+        raise UserError(
+            f"{capfirst(', and '.join(unfinished))}: collect their votes first, or leave them out "
+            "(on the command line by --partial)."
+        )
+    return whole
+
+
+def _triplets(campaign: Campaign) -> dict[str, int]:
     counts: dict[str, int] = campaign.triplets.aggregate(
         triplets=Count("pk"),
         labelled=Count("pk", filter=Q(status="labelled")),
         open=Count("pk", filter=Q(status="open")),
         unresolved=Count("pk", filter=Q(status="unresolved")),
     )
-    if not counts["labelled"]:
-        raise UserError(
-            f"None of campaign {campaign}'s {counts['triplets']:,} triplets has a label yet: "
-            f"`quorum campaign status {campaign}` shows its progress."
-        )
-    if counts["open"] and not partial:
-        raise UserError(
-            f"Campaign {campaign} is not finished, {counts['open']:,} of its "
-            f"{counts['triplets']:,} triplets are open: collect their votes first, or leave them "
-            "out (on the command line by --partial)."
-        )
     return counts

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from django.db.models import Count
 
 from annotation.analytics.campaign.progress import assignment_counts, spent_cents
-from annotation.models import Campaign, Instructions
+from annotation.models import Aggregation, Campaign, Hit, Instructions
 from annotation.pipeline.ledger.settlements import excluded_workers
 from exports.layout.files import CAMPAIGN
+from exports.layout.manifest import is_aggregated
+from exports.layout.schemas import first_hit
 from retrieval.models import Candidate, Corpus, QaPair
 from retrieval.models.corpus import name_of, sources_of
 from retrieval.ranking.records import document
@@ -20,25 +23,32 @@ INSTRUCTIONS = "instructions"
 
 
 def write_facts(
-    campaign: Campaign,
+    campaigns: Sequence[Campaign],
     folder: Path,
     workers: Mapping[int, str],
     *,
     triplets: Mapping[str, int],
-    work_cents: int,
+    work_cents: Mapping[int, int],
 ) -> None:
-    spent = spent_cents(campaign)
+    """`work_cents`: what each campaign's assignments cost."""
+    campaign = campaigns[0]
+    crowds = [
+        _crowd(each, place, workers, work_cents[each.pk]) for place, each in enumerate(campaigns)
+    ]
+    excluded = sorted(name for each in crowds for name in each["excluded_workers"])
     facts = {
         **plan(campaign),
         "corpus": _corpus(campaign.query_set.corpus),
         "retriever": _retriever(campaign),
-        "instructions": _write_instructions(campaign, folder / INSTRUCTIONS),
+        "instructions": list(_write_instructions(campaigns, folder / INSTRUCTIONS)),
         "sources": _sources(campaign),
         "triplets": dict(triplets),
-        "excluded_workers": sorted(workers[worker] for worker in excluded_workers(campaign)),
-        "rejection_reasons": assignment_counts(campaign)["rejection_reasons"],
-        "cost_cents": spent,
-        "bonus_cents": spent - work_cents,
+        "excluded_workers": excluded,
+        "rejection_reasons": assignment_counts(*campaigns)["rejection_reasons"],
+        "cost_cents": sum(each["cost_cents"] for each in crowds),
+        "bonus_cents": sum(each["bonus_cents"] for each in crowds),
+        **({"crowds": crowds} if len(crowds) > 1 else {}),
+        **({"aggregation": _aggregation(campaigns)} if is_aggregated(plan(campaign)) else {}),
     }
     (folder / CAMPAIGN).write_bytes(document(facts))
 
@@ -54,10 +64,44 @@ def plan(campaign: Campaign) -> dict[str, object]:
         "queries": {
             "origin": queries.origin,
             "duplicates_dropped": queries.duplicates,
-            "total": queries.queries.count(),
+            "total": queries.whole.count(),
             **({"retrievers": list(queries.pool)} if queries.pool else {}),
         },
     }
+
+
+def _crowd(
+    campaign: Campaign, place: int, workers: Mapping[int, str], work_cents: int
+) -> dict[str, Any]:
+    """What is its own: its queries are those that its workers alone have judged."""
+    spent = spent_cents(campaign)
+    keys = campaign.query_set.queries.values_list("key", flat=True)
+    return {
+        "campaign": campaign.name,
+        "crowd": campaign.policy.crowd,
+        "policy": campaign.policy.to_dict(),
+        "policy_sha256": campaign.policy.digest(),
+        "seed": campaign.seed,
+        "first_hit": first_hit(place),
+        "excluded_workers": sorted(workers[worker] for worker in excluded_workers(campaign)),
+        "cost_cents": spent,
+        "bonus_cents": spent - work_cents,
+        "query_ids": sorted(keys),
+    }
+
+
+def _aggregation(campaigns: Sequence[Campaign]) -> list[dict[str, object]]:
+    made = {each.campaign_id: each for each in Aggregation.objects.filter(campaign__in=campaigns)}
+    return [
+        {
+            "aggregator": made[one.pk].aggregator,
+            "why": made[one.pk].why,
+            "offset": made[one.pk].offset,
+            "slope": made[one.pk].slope,
+            "sampled": made[one.pk].sampled,
+        }
+        for one in campaigns
+    ]
 
 
 def _corpus(corpus: Corpus | None) -> dict[str, object]:
@@ -80,22 +124,26 @@ def _retriever(campaign: Campaign) -> dict[str, object] | None:
     }
 
 
-def _write_instructions(campaign: Campaign, folder: Path) -> list[dict[str, object]]:
-    """The wordings that the campaign's annotators read."""
+def _write_instructions(campaigns: Sequence[Campaign], folder: Path) -> Iterator[dict[str, object]]:
+    """The wordings that the annotators read; those of a second crowd name its campaign."""
     folder.mkdir(exist_ok=True)
-    facts: list[dict[str, object]] = []
-    read = Instructions.objects.filter(pk__in=campaign.hits.values("instructions"))
-    for each in read.order_by("version"):
-        name, text = f"{each.version}.md", each.text.encode()
+    hits = Hit.objects.filter(campaign__in=campaigns)
+    read = Instructions.objects.filter(pk__in=hits.values("instructions"))
+    for each in read.select_related("campaign").order_by("campaign", "version"):
+        second = each.campaign if each.campaign != campaigns[0] else None
+        name, text = f"{f'{second}-' if second else ''}{each.version}.md", each.text.encode()
         (folder / name).write_bytes(text)
-        digest = hashlib.sha256(text).hexdigest()
-        facts.append({"version": each.version, "file": f"{INSTRUCTIONS}/{name}", "sha256": digest})
-    return facts
+        yield {
+            "version": each.version,
+            "file": f"{INSTRUCTIONS}/{name}",
+            "sha256": hashlib.sha256(text).hexdigest(),
+            **({"campaign": second.name} if second else {}),
+        }
 
 
 def _sources(campaign: Campaign) -> list[dict[str, object]]:
     """Where the candidates' pairs are from; a pair counts once, under however many queries."""
-    shown = Candidate.objects.filter(query__query_set=campaign.query_set_id).values("pair")
+    shown = Candidate.objects.filter(query__in=campaign.query_set.whole).values("pair")
     rows = QaPair.objects.filter(pk__in=shown).order_by().values_list("source", "license")
     return [
         {"source": source, "license": license, "pairs": pairs}

@@ -1,8 +1,8 @@
-"""The expert labels of a campaign's triplets."""
+"""The expert labels of the triplets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -41,18 +41,18 @@ COLUMNS = (
 )
 
 
-def write_gold(campaign: Campaign, folder: Path, people: People) -> None:
+def write_gold(campaigns: Sequence[Campaign], folder: Path, people: People) -> None:
     """By query, rank and expert; the experts by the digests that stand for them."""
-    decides = campaign.policy.adjudication == "decide"
+    decides = campaigns[0].policy.adjudication == "decide"
     with (folder / GOLD).open("wb") as file:
-        for _, labels in groupby(_expert_labels(campaign), key=lambda row: (row.query, row.rank)):
+        for _, labels in groupby(_expert_labels(campaigns), key=lambda row: (row.query, row.rank)):
             # By their names, the order would tell who is who.
             named = sorted((people.expert(row.expert), row) for row in labels)
             file.writelines(_line(expert, row, decides=decides) for expert, row in named)
 
 
-def _expert_labels(campaign: Campaign) -> Iterator[ExpertRow]:
-    rows = ExpertLabel.objects.filter(triplet__campaign=campaign)
+def _expert_labels(campaigns: Sequence[Campaign]) -> Iterator[ExpertRow]:
+    rows = ExpertLabel.objects.filter(triplet__campaign__in=campaigns)
     in_order = rows.order_by(by_code_points(COLUMNS[0]), COLUMNS[1])
     return map(ExpertRow._make, in_order.values_list(*COLUMNS).iterator())
 

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import orjson
 import pyarrow as pa
 
-from annotation.models import Campaign
-from annotation.pipeline.labelling.label import Outcome, outcome_of
+from annotation.models import Campaign, Triplet
+from annotation.pipeline.labelling.label import Outcome, claims_of, outcome_of
 from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
+from annotation.protocol.labels.claims import Claims
 from annotation.protocol.labels.derivation import Evidence
+from annotation.protocol.labels.majority import strict_majority
 from core.errors import UserError
 from core.progress import Progress
 from exports.extract.collation import by_code_points
@@ -26,11 +28,12 @@ from exports.extract.facts import plan
 from exports.extract.parquet_table import TableFile
 from exports.extract.votes import Votes, VoteStream, judgments
 from exports.layout.files import COUNTS, JUDGMENTS, QUERIES
-from exports.layout.manifest import tells_sources
+from exports.layout.manifest import is_aggregated, tells_sources
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line
 
 CANDIDATES_PER_STEP = 6_000
 ROWS = 2_000  # fetched at a time
+NO_REPORTS = 0  # "Can't judge": they make no label
 NOWHERE = 0  # no triplet's key: of a candidate that is not packed
 
 
@@ -52,6 +55,7 @@ class Judged(NamedTuple):
     label: int | None
     label_source: str | None
     imported: int | None
+    log_odds: float | None
     votes: int | None
     yes: int | None
 
@@ -69,6 +73,7 @@ COLUMNS = (
     "candidates__triplet__label",
     "candidates__triplet__label_source",
     "candidates__triplet__imported_label",
+    "candidates__triplet__posterior__log_odds",
     "candidates__triplet__votes",
     "candidates__triplet__positive_votes",
 )
@@ -81,25 +86,27 @@ class Query(NamedTuple):
 
 
 def write_queries(
-    campaign: Campaign, folder: Path, workers: Mapping[int, str], progress: Progress
+    campaigns: Sequence[Campaign], folder: Path, workers: Mapping[int, str], progress: Progress
 ) -> None:
     """UserError where a stored label is not the one that the valid votes make."""
-    check = _label_check(campaign)
-    wanted = _wanted(campaign)
-    sourced = tells_sources(plan(campaign))
-    stream = VoteStream(campaign)
+    first = campaigns[0]
+    check = _label_check(campaigns)
+    wanted = _wanted(first)
+    sourced = tells_sources(plan(first))
+    claims_on = _claims(campaigns) if is_aggregated(plan(first)) else None
+    stream = VoteStream(campaigns)
     with (
         (folder / QUERIES).open("wb") as queries,
         (folder / COUNTS).open("wb") as counts,
         TableFile(folder, JUDGMENTS) as table,
     ):
-        for step in _steps(_queries(campaign)):
+        for step in _steps(_queries(first)):
             candidates = [one for query in step for one in query.candidates]
             votes = stream.take([one.triplet or NOWHERE for one in candidates])
             check(candidates, votes)
             table.add(_judgments(candidates, votes, workers))
             for query in step:
-                record = _record(query, sourced=sourced)
+                record = _record(query, sourced=sourced, claims_on=claims_on)
                 queries.write(line(record))
                 counts.write(orjson.dumps(_counts(query, record, wanted)) + b"\n")
             progress(len(step))
@@ -107,7 +114,7 @@ def write_queries(
 
 def _queries(campaign: Campaign) -> Iterator[Query]:
     """In the order of the ids."""
-    rows = campaign.query_set.queries.order_by(by_code_points("key"), "candidates__rank")
+    rows = campaign.query_set.whole.order_by(by_code_points("key"), "candidates__rank")
     columns = rows.values_list(*COLUMNS).iterator(chunk_size=ROWS)
     for _, of_query in groupby(map(Judged._make, columns), key=itemgetter(0)):
         first, *others = of_query
@@ -128,8 +135,10 @@ def _steps(queries: Iterator[Query]) -> Iterator[list[Query]]:
         yield step
 
 
-def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None]:
-    policy, experts = campaign.policy, deciding_experts(campaign)
+def _label_check(campaigns: Sequence[Campaign]) -> Callable[[Sequence[Judged], Votes], None]:
+    policy = campaigns[0].policy
+    experts = {pk: said for each in campaigns for pk, said in deciding_experts(each).items()}
+    claims_on = _claims(campaigns)
 
     @cache  # few combinations, many triplets
     def outcome(*evidence: Any) -> Outcome:
@@ -141,13 +150,27 @@ def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None
                 continue
             said = experts.get(one.triplet, NO_EXPERTS)
             stored = one.label, one.label_source, one.votes, one.yes
-            if stored != outcome(cast, yes, one.imported, *said)[1:5]:
+            claims = claims_on(one)
+            by_model = claims.said(one.log_odds), claims.is_sure(one.log_odds, policy)
+            if stored != outcome(cast, yes, one.imported, *said, NO_REPORTS, *by_model)[1:5]:
+                judged_by = Triplet.objects.get(pk=one.triplet).campaign
                 raise UserError(
                     f"The label of triplet {one.triplet} is not the one its {cast} valid votes "
-                    f"make: run `quorum campaign collect {campaign}` first."
+                    f"make: run `quorum campaign collect {judged_by}` first."
                 )
 
     return check
+
+
+def _claims(campaigns: Sequence[Campaign]) -> Callable[[Judged], Claims]:
+    """By the crowd that judged a query."""
+    of_crowds = [claims_of(each) for each in campaigns]
+    others = {
+        key: claims
+        for each, claims in zip(campaigns[1:], of_crowds[1:], strict=True)
+        for key in each.query_set.queries.values_list("key", flat=True)
+    }
+    return lambda one: others.get(one.query, of_crowds[0])
 
 
 def _judgments(candidates: Sequence[Judged], votes: Votes, workers: Mapping[int, str]) -> pa.Table:
@@ -160,7 +183,9 @@ def _judgments(candidates: Sequence[Judged], votes: Votes, workers: Mapping[int,
     )
 
 
-def _record(query: Query, *, sourced: bool) -> QueryRecord:
+def _record(
+    query: Query, *, sourced: bool, claims_on: Callable[[Judged], Claims] | None
+) -> QueryRecord:
     _check_ids(query)
     labelled = [
         CandidateRecord(
@@ -174,6 +199,9 @@ def _record(query: Query, *, sourced: bool) -> QueryRecord:
             no=(one.votes or 0) - (one.yes or 0),
             found_by=one.found_by,
             label_source=one.label_source if sourced else None,
+            aggregated=claims_on is not None,
+            posterior=claims_on(one).shown(one.log_odds) if claims_on else None,
+            majority=strict_majority(one.votes or 0, one.yes or 0) if claims_on else None,
         )
         for one in query.candidates
         if one.label is not None

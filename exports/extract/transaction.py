@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
@@ -13,19 +13,19 @@ from annotation.models import Campaign
 
 
 @contextmanager
-def snapshot(campaign: Campaign) -> Iterator[Campaign]:
-    """The campaign as it is now; whatever is read until the end is of the same moment.
+def snapshot(campaign: Campaign) -> Iterator[Sequence[Campaign]]:
+    """Its crowds as they are now; whatever is read until the end is of the same moment.
 
     Writers neither wait nor are waited for. Inside a transaction of the caller's, which sees what
-    others commit meanwhile, the campaign's row is locked instead: then no label changes.
+    others commit meanwhile, the campaigns' rows are locked instead: then no label changes.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.in_atomic_block:
-        yield Campaign.objects.select_for_update().get(pk=campaign.pk)
+        yield list(campaign.crowds.select_for_update(of=["self"]))
         return
     with _begin(connection):
         # What is seen is settled by the first read, not by BEGIN.
-        yield Campaign.objects.get(pk=campaign.pk)
+        yield list(campaign.crowds)
 
 
 @contextmanager

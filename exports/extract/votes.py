@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import valid_judgments
 from exports.extract.collation import by_code_points
+from exports.extract.hits import hit_number
 from exports.layout.files import JUDGMENTS
 from exports.layout.schemas import TABLES
 
 Column = NDArray[np.int64]
 ROWS = 10_000  # read at a time
-COLUMNS = ("triplet_id", "worker_id", "value", "assignment__hit__number")
+COLUMNS = ("triplet_id", "worker_id", "value", "number")
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,11 @@ class VoteStream:
     Few do, as long as triplets are asked for about in the order in which they were made.
     """
 
-    def __init__(self, campaign: Campaign) -> None:
-        in_order = valid_judgments(campaign).order_by(
+    def __init__(self, campaigns: Sequence[Campaign]) -> None:
+        votes = valid_judgments(*campaigns).annotate(
+            number=hit_number(campaigns, "assignment__hit")
+        )
+        in_order = votes.order_by(
             "triplet_id", "assignment__submitted_at", by_code_points("assignment__crowd_id")
         )
         self._rows = in_order.values_list(*COLUMNS).iterator(chunk_size=ROWS)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from exports.layout.schemas import (
     CANDIDATE_COLUMNS,
-    LABEL_SOURCE,
     QUERY_COLUMNS,
+    RecordColumn,
     arrow_schema,
     pooled_columns,
     record_columns,
@@ -29,31 +29,35 @@ class Batch:
 
 
 def batches(
-    queries: Iterable[QueryRecord], retrievers: Sequence[str] = (), *, sourced: bool = False
+    queries: Iterable[QueryRecord],
+    retrievers: Sequence[str] = (),
+    extra: Sequence[RecordColumn] = (),
 ) -> Iterator[Batch]:
-    """`retrievers` and `sourced`: see `record_columns`."""
-    schema = arrow_schema(record_columns(retrievers, sourced=sourced))
+    """`retrievers` and `extra`: see `record_columns`."""
+    schema = arrow_schema(record_columns(retrievers, extra))
     taken: list[QueryRecord] = []
     rows = 0
     for query in queries:
         taken.append(query)
         rows += len(query.candidates)
         if rows >= ROWS:
-            yield Batch(taken, _rows(taken, retrievers, schema))
+            yield Batch(taken, _rows(taken, retrievers, extra, schema))
             taken, rows = [], 0
     if taken:
-        yield Batch(taken, _rows(taken, retrievers, schema))
+        yield Batch(taken, _rows(taken, retrievers, extra, schema))
 
 
 def _rows(
-    queries: Sequence[QueryRecord], retrievers: Sequence[str], schema: pa.Schema
+    queries: Sequence[QueryRecord],
+    retrievers: Sequence[str],
+    extra: Sequence[RecordColumn],
+    schema: pa.Schema,
 ) -> pa.RecordBatch:
     pairs = [(query, candidate) for query in queries for candidate in query.candidates]
     values: dict[str, list[Any]] = {}
     for column in QUERY_COLUMNS:
         values[column.name] = [getattr(query, column.path[-1]) for query, _ in pairs]
-    sourced = [LABEL_SOURCE] if LABEL_SOURCE.name in schema.names else []
-    for column in (*CANDIDATE_COLUMNS, *sourced):
+    for column in (*CANDIDATE_COLUMNS, *extra):
         values[column.name] = [getattr(candidate, column.path[-1]) for _, candidate in pairs]
     for name, column in pooled_columns(retrievers).items():
         values[column.name] = [(candidate.found_by or {}).get(name) for _, candidate in pairs]

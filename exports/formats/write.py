@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from core.progress import Progress, no_progress
 from exports.formats.batch import ROWS, batches
 from exports.formats.registry import FORMATS
-from exports.layout.schemas import record_columns
+from exports.layout.schemas import RecordColumn, record_columns
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
 
@@ -23,21 +23,21 @@ def write_formats(
     folder: Path,
     *,
     retrievers: Sequence[str] = (),
-    sourced: bool = False,
+    extra: Sequence[RecordColumn] = (),
     progress: Progress = no_progress,
 ) -> None:
     """Beside the splits in `folder`; `progress` counts queries. DatasetError: see `read`.
 
-    `retrievers` and `sourced`: see `record_columns`.
+    `retrievers` and `extra`: see `record_columns`.
     """
-    columns = record_columns(retrievers, sourced=sourced)
+    columns = record_columns(retrievers, extra)
     for each in FORMATS:
         (folder / each.key).mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
         with ExitStack() as stack:
             writes = [stack.enter_context(each.open(folder, split, columns)) for each in FORMATS]
             records = read(folder / f"{split}.jsonl")
-            for batch in batches(records, retrievers, sourced=sourced):
+            for batch in batches(records, retrievers, extra):
                 for write in writes:
                     write(batch)
                 progress(len(batch.queries))

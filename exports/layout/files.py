@@ -5,14 +5,19 @@ from __future__ import annotations
 from annotation.protocol.policy.policy import Policy
 
 FORMAT = "quorum-release"
+LABELLED_SET = "quorum-labelled-set"  # a published set, imported: nobody here voted on it
 FORMAT_VERSION = 2
 # Of a release whose candidates several retrievers found: its records tell by whom.
 POOLED_VERSION = 3
 # Of a release whose labels need not be majorities: its records tell what each comes from.
 SOURCED_VERSION = 4
-FORMAT_VERSIONS = (FORMAT_VERSION, POOLED_VERSION, SOURCED_VERSION)
+# Of a release whose labels an aggregator made: its records tell the chance and the majority, too.
+AGGREGATED_VERSION = 5
+FORMAT_VERSIONS = (FORMAT_VERSION, POOLED_VERSION, SOURCED_VERSION, AGGREGATED_VERSION)
 # The origin of a labelled dataset's queries: its label stands where the votes make none.
 IMPORTED = "import"
+# Those of queries that came with their candidates, of any number.
+WITH_CANDIDATES = (IMPORTED, "answer", "pairs")
 
 # One line for each query: see retrieval.ranking.records.
 SPLIT_FILES = ("train.jsonl", "dev.jsonl", "test.jsonl")

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from core.version import quorum_version
 from exports.layout.files import (
+    AGGREGATED_VERSION,
     FORMAT,
     FORMAT_VERSION,
     IMPORTED,
@@ -51,6 +52,8 @@ def manifest(
 
 def version_of(campaign: Mapping[str, Any]) -> int:
     """Of the format, by what campaign.json says."""
+    if is_aggregated(campaign):
+        return AGGREGATED_VERSION
     if tells_sources(campaign):
         return SOURCED_VERSION
     return POOLED_VERSION if campaign["queries"].get("retrievers") else FORMAT_VERSION
@@ -63,7 +66,13 @@ def tells_sources(campaign: Mapping[str, Any]) -> bool:
     are what they were before any label could be something else.
     """
     decides = campaign["policy"].get("adjudication") == "decide"
-    return bool(decides or campaign["queries"]["origin"] == IMPORTED)
+    imported = campaign["queries"]["origin"] == IMPORTED
+    return bool(decides or imported or is_aggregated(campaign))
+
+
+def is_aggregated(campaign: Mapping[str, Any]) -> bool:
+    """Whether the labels need not be majorities of the votes that they are made of."""
+    return bool(campaign["policy"].get("aggregation") == "best")
 
 
 def checksums(folder: Path) -> dict[str, Checksum]:

@@ -8,25 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import pyarrow as pa
 
 from annotation.protocol.labels.majority import LabelSource
 from annotation.protocol.labels.valid_votes import ASKED
+from annotation.protocol.policy.tasks import PAPER_TASK
 from exports.layout import rules
 from exports.layout.files import ASSIGNMENTS, CANNOT_JUDGE, CONTROLS, JUDGMENTS
+from exports.layout.manifest import is_aggregated, tells_sources
 from exports.layout.rules import COUNT, ID, LABEL, NUMBER, TEXT, Rule
 from retrieval.ranking.fusion import BM25, DENSE
 
+HITS_APART = 10_000_000  # between the numbers of two crowds' HITs: more than a campaign has
 DIGEST_LENGTH = 20  # hexadecimal digits: enough to tell apart whatever there may be
 
 
 def worker_digest(salt: str, worker: str) -> str:
     """`worker` as the crowd names them, which nobody finds without the salt."""
     return hmac.new(salt.encode(), worker.encode(), "sha256").hexdigest()[:DIGEST_LENGTH]
+
+
+def first_hit(crowd: int) -> int:
+    """The least number of a HIT of this crowd, counted from 0 as campaign.json has them."""
+    return crowd * HITS_APART + 1
+
+
+def crowd_of(hit: int) -> int:
+    return (hit - 1) // HITS_APART
 
 
 def control_digest(query: str, question: str) -> str:
@@ -99,7 +111,7 @@ CANDIDATE_COLUMNS = (
     RecordColumn(
         "label",
         pa.int8(),
-        "1: query and question have the same meaning and the same answers; 0: they have not",
+        PAPER_TASK.labels,
         rule=LABEL,
         repeated=True,
     ),
@@ -117,8 +129,34 @@ LABEL_SOURCE = RecordColumn(
     "label_source",
     pa.string(),
     "What made the label: the majority of the valid votes, an expert who adjudicated, or an import",
-    rule=rules.one_of(*get_args(LabelSource)),
+    rule=rules.one_of("majority", "expert", "import"),
     repeated=True,
+)
+AGGREGATED_COLUMNS = (
+    replace(
+        LABEL_SOURCE,
+        description="What made the label: the aggregator or the majority of the valid votes, an "
+        "expert who adjudicated, or an import",
+        rule=rules.one_of(*get_args(LabelSource)),
+    ),
+    RecordColumn(
+        "posterior",
+        pa.float64(),
+        "The chance that the label is 1 by the votes alone; empty where too few labels of experts "
+        "are known for one",
+        key="aggregation.posterior",
+        rule=NUMBER,
+        null=True,
+    ),
+    RecordColumn(
+        "majority",
+        pa.int8(),
+        "The majority of the valid votes; empty where there is none",
+        key="aggregation.majority",
+        rule=LABEL,
+        null=True,
+        repeated=True,
+    ),
 )
 FINDERS = {DENSE: "the cosine", BM25: "BM25"}
 
@@ -139,11 +177,18 @@ def pooled_columns(retrievers: Sequence[str]) -> dict[str, RecordColumn]:
 
 
 def record_columns(
-    retrievers: Sequence[str] = (), *, sourced: bool = False
+    retrievers: Sequence[str] = (), extra: Sequence[RecordColumn] = ()
 ) -> tuple[RecordColumn, ...]:
-    """`retrievers`: those that pooled the candidates. `sourced`: see `manifest.tells_sources`."""
+    """`retrievers`: those that pooled the candidates. `extra`: those of `extra_columns`."""
     pooled = pooled_columns(retrievers).values()
-    return (*QUERY_COLUMNS, *CANDIDATE_COLUMNS, *([LABEL_SOURCE] if sourced else []), *pooled)
+    return (*QUERY_COLUMNS, *CANDIDATE_COLUMNS, *extra, *pooled)
+
+
+def extra_columns(campaign: Mapping[str, Any]) -> tuple[RecordColumn, ...]:
+    """Of the splits' tables, beyond those that every release has."""
+    if is_aggregated(campaign):
+        return AGGREGATED_COLUMNS
+    return (LABEL_SOURCE,) if tells_sources(campaign) else ()
 
 
 def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
@@ -215,6 +260,9 @@ TABLE_COLUMNS = {
 TABLES = {name: arrow_schema(columns) for name, columns in TABLE_COLUMNS.items()}
 DESCRIPTIONS = {
     column.name: column.description
-    for columns in (record_columns(list(FINDERS), sourced=True), *TABLE_COLUMNS.values())
+    for columns in (
+        record_columns(list(FINDERS), (*AGGREGATED_COLUMNS[1:], LABEL_SOURCE)),
+        *TABLE_COLUMNS.values(),
+    )
     for column in columns
 }

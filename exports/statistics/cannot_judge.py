@@ -10,9 +10,9 @@ from typing import Any
 
 from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.policy.policy import Policy
+from exports.layout.expert_votes import TripletKey
 from exports.layout.files import CANNOT_JUDGE
 from exports.statistics.assignments import rows
-from exports.statistics.gold import TripletKey
 
 
 @dataclass

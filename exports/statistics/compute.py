@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from annotation.protocol.estimates.certificate import certify
 from annotation.protocol.policy.policy import Policy
 from exports.evaluation.baselines import baselines
 from exports.layout.files import (
@@ -22,6 +23,7 @@ from exports.layout.files import (
     IMPORTED,
     JUDGMENTS,
     PLACEMENTS,
+    RELEASE,
 )
 from exports.splits.similarity import similarity
 from exports.statistics.agreement import agreement_figures
@@ -32,8 +34,9 @@ from exports.statistics.assignments import (
     read_controls,
 )
 from exports.statistics.cannot_judge import CannotJudge, read_cannot_judge
+from exports.statistics.claims import read_claims
 from exports.statistics.counts import split_rows
-from exports.statistics.gold import Gold, read_gold
+from exports.statistics.gold import Gold, certificate_figures, read_gold
 from exports.statistics.judgments import Judged, read_judged
 from exports.statistics.splits import read_released
 
@@ -57,7 +60,7 @@ def figures(folder: Path, *, annotators: Path | None) -> dict[str, Any]:
     facts = orjson.loads((folder / CAMPAIGN).read_bytes())
     policy = Policy.from_dict(facts["policy"])
     gold = read_gold(folder / GOLD, policy)
-    tables = _read(annotators, policy, gold) if annotators else None
+    tables = _read(annotators, facts, gold) if annotators else None
     controls = tables.controls.digests if tables else frozenset[str]()
     released = read_released(folder, gold, controls)
     theirs = _of_the_annotators(tables) if tables else {"campaign": {}, "workers": {}}
@@ -65,6 +68,7 @@ def figures(folder: Path, *, annotators: Path | None) -> dict[str, Any]:
     return {
         "splits": split_rows(released.splits),
         "label_sources": released.label_sources(),
+        **_certificate(folder, gold),
         "campaign": campaign,
         **theirs,
         "workers": theirs["workers"] | released.robust_figures(),
@@ -76,15 +80,22 @@ def figures(folder: Path, *, annotators: Path | None) -> dict[str, Any]:
     }
 
 
+def _certificate(folder: Path, gold: Gold) -> dict[str, Any]:
+    """Nothing where none was wanted."""
+    error = orjson.loads((folder / RELEASE).read_bytes())["options"].get("certify")
+    return {} if error is None else {"certificate": certificate_figures(certify(gold.audit, error))}
+
+
 def _pooled(facts: dict[str, Any]) -> bool:
     """Several retrievers, or another one than the dense one, found the candidates."""
     return bool(facts["queries"].get("retrievers"))
 
 
-def _read(folder: Path, policy: Policy, gold: Gold) -> Annotators:
+def _read(folder: Path, facts: dict[str, Any], gold: Gold) -> Annotators:
+    policy, claims = gold.policy, read_claims(folder, facts)
     cannot_judge = read_cannot_judge(folder, policy)
     return Annotators(
-        read_judged(folder / JUDGMENTS, policy, gold, cannot_judge.sent_to_experts(policy)),
+        read_judged(folder / JUDGMENTS, policy, gold, cannot_judge.sent_to_experts(policy), claims),
         read_assignments(folder / ASSIGNMENTS),
         read_controls(folder / CONTROLS),
         cannot_judge,

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
-
+from annotation.protocol.estimates.certificate import CONFIDENCE, Certificate
+from annotation.protocol.estimates.label_audit import Audit, Pattern
+from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.expert_agreement import ExpertFigures
-from annotation.protocol.labels.label_error import Verdict, label_error, pair_agreement
+from annotation.protocol.labels.label_error import Verdict, pair_agreement
 from annotation.protocol.policy.policy import Policy
-
-# Triplets that were adjudicated are no random sample.
-CHOSEN_WITHOUT_LOOKING = ("import", "sample")
-
-TripletKey = tuple[str, str]  # query, candidate
+from exports.layout.expert_votes import ExpertVotes, TripletKey, read_expert_votes
+from retrieval.ranking.records import CandidateRecord
 
 
-@dataclass
-class ExpertVotes:
-    """How many experts said yes and no of a triplet.
-
-    `sampled_*` without looking; `deciding_*` by adjudication, where that decides.
-    """
-
-    yes: int = 0
-    no: int = 0
-    sampled_yes: int = 0
-    sampled_no: int = 0
-    deciding_yes: int = 0
-    deciding_no: int = 0
-
-    @property
-    def decide(self) -> bool:
-        return self.deciding_yes != self.deciding_no
+def certificate_figures(certificate: Certificate) -> dict[str, object]:
+    return {
+        "error": certificate.error,
+        "confidence": CONFIDENCE,
+        "holds": certificate.holds,
+        "labels": certificate.labels,
+        "decided_by_experts": certificate.labels - certificate.rest,
+        "judged_at_random": certificate.judged,
+        "wrong": certificate.wrong,
+        "evidence": round(certificate.evidence, 2),
+    }
 
 
 @dataclass
@@ -43,45 +34,38 @@ class Gold:
 
     policy: Policy
     votes: dict[TripletKey, ExpertVotes]
-    # Of the released ones, before experts decided; None: they alone made it.
-    labels: dict[TripletKey, int | None] = field(default_factory=dict)
+    audit: Audit = field(default_factory=Audit)  # of the released labels
+    labelled: set[TripletKey] = field(default_factory=set)  # of the triplets with votes
     unresolved: set[TripletKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.queries = {query for query, _ in self.votes}
 
+    def add(self, query: str, candidate: CandidateRecord) -> None:
+        """A released label, as it was before experts decided."""
+        yes, no, source = candidate.yes, candidate.no, candidate.label_source
+        label = label_before_experts(candidate.label, source, yes + no, yes, self.policy)
+        pattern = None if label is None else Pattern(label, yes, no)
+        self.audit.add(pattern, decided=source == "expert")
+        if votes := self.votes.get((query, candidate.id)):
+            self.labelled.add((query, candidate.id))
+            if pattern:
+                verdict = Verdict(pattern.label, votes.sampled_yes, votes.sampled_no)
+                self.audit.judge(pattern, verdict)
+
     def figures(self, unresolved: int) -> ExpertFigures:
         """`unresolved`: how many triplets of the campaign are."""
         votes = self.votes.values()
         # A label that was imported stands where the votes make none.
-        adjudicated = len(self.unresolved - self.labels.keys())
+        adjudicated = len(self.unresolved - self.labelled)
         return ExpertFigures(
             labels=sum(each.yes + each.no for each in votes),
             triplets=len(votes),
             unresolved_adjudicated=adjudicated / unresolved if unresolved else None,
             agreement=pair_agreement((each.yes, each.no) for each in votes),
-            label_error=label_error(
-                Verdict(label, self.votes[key].sampled_yes, self.votes[key].sampled_no)
-                for key, label in self.labels.items()
-                if label is not None
-            ),
+            label_error=self.audit.error(),
         )
 
 
 def read_gold(path: Path, policy: Policy) -> Gold:
-    decides = policy.adjudication == "decide"
-    votes: defaultdict[TripletKey, ExpertVotes] = defaultdict(ExpertVotes)
-    with path.open("rb") as file:
-        for row in map(orjson.loads, file):
-            each = votes[row["query_id"], row["candidate_id"]]
-            # Blind: what was said before the votes were shown.
-            blind = row["label"] if row["blind_label"] is None else row["blind_label"]
-            sampled = row["source"] in CHOSEN_WITHOUT_LOOKING
-            each.yes += blind == 1
-            each.no += blind == 0
-            each.sampled_yes += sampled and blind == 1
-            each.sampled_no += sampled and blind == 0
-            adjudicated = decides and row["adjudicated"]
-            each.deciding_yes += adjudicated and row["label"] == 1
-            each.deciding_no += adjudicated and row["label"] == 0
-    return Gold(policy, dict(votes))
+    return Gold(policy, read_expert_votes(path, decides=policy.adjudication == "decide"))

@@ -9,15 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
+from exports.layout.expert_votes import TripletKey
 from exports.statistics.agreement import VoteCounts
-from exports.statistics.gold import Gold, TripletKey
+from exports.statistics.claims import NO_CLAIM, ByTriplet
+from exports.statistics.gold import Gold
 from exports.statistics.votes import Ints, Votes, read_votes
 from exports.statistics.workers import WorkerTally
 
 # How many votes there are in all, and how many for 1, in one number.
 MOST_VOTES = 1 << 20
+CLAIMED = [(said, is_sure) for said in (None, 0, 1) for is_sure in (False, True)]
 
 
 @dataclass
@@ -26,6 +29,7 @@ class Judged:
     gold: Gold
     # Whose status is unresolved unless votes, or experts, make their labels.
     sent_to_experts: set[TripletKey] = field(default_factory=set)
+    claims: ByTriplet = field(default_factory=dict)
     workers: WorkerTally = field(default_factory=WorkerTally)
     statuses: Counter[str] = field(default_factory=Counter)  # of the triplets with a vote
     ties_broken: int = 0
@@ -46,13 +50,28 @@ class Judged:
 
     def _decided(self, votes: Votes) -> np.ndarray:
         """The status of each triplet: the rule is asked once for each kind of votes."""
-        kinds, kind = np.unique(votes.votes * MOST_VOTES + votes.yes, return_inverse=True)
-        statuses = [
-            decide_tally(*divmod(int(each), MOST_VOTES), self.policy).status for each in kinds
-        ]
+        tallies = votes.votes * MOST_VOTES + votes.yes
+        kinds, kind = np.unique(tallies * len(CLAIMED) + self._claimed(votes), return_inverse=True)
+        statuses = [self._status(*divmod(int(each), len(CLAIMED))) for each in kinds]
         for status, n in zip(statuses, np.bincount(kind), strict=True):
             self.statuses[status] += int(n)
         return np.array(statuses, dtype=object)[kind]
+
+    def _claimed(self, votes: Votes) -> Ints:
+        """The place of each triplet's claim in CLAIMED."""
+        if not self.claims:
+            return np.zeros(len(votes.votes), np.int64)
+        claims = [
+            self.claims.get((query, votes.candidate(triplet)), NO_CLAIM)
+            for number, query in enumerate(votes.query_ids)
+            for triplet in votes.triplets_of(number)
+        ]
+        return np.array([CLAIMED.index((one.said, one.is_sure)) for one in claims], np.int64)
+
+    def _status(self, tally: int, claim: int) -> str:
+        said, is_sure = CLAIMED[claim]
+        evidence = Evidence(*divmod(tally, MOST_VOTES), said=said, is_sure=is_sure)
+        return derive_label(evidence, self.policy).status
 
     def _count(self, votes: Votes) -> None:
         self.units.append(self._by_query(votes.query, votes.votes * MOST_VOTES + votes.yes))
@@ -113,10 +132,14 @@ class Judged:
 
 
 def read_judged(
-    path: Path, policy: Policy, gold: Gold, sent_to_experts: Collection[TripletKey] = ()
+    path: Path,
+    policy: Policy,
+    gold: Gold,
+    sent_to_experts: Collection[TripletKey] = (),
+    claims: ByTriplet | None = None,
 ) -> Judged:
     """Fills in which of the triplets that experts labelled are unresolved still."""
-    judged = Judged(policy, gold, set(sent_to_experts))
+    judged = Judged(policy, gold, set(sent_to_experts), claims or {})
     for votes in read_votes(path, {}):
         judged.add(votes)
     judged.end()

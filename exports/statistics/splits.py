@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.majority import LabelSource
-from annotation.protocol.policy.policy import Policy
 from exports.layout.schemas import control_digest
 from exports.splits.splits import SPLITS
 from exports.statistics.counts import SplitCounts, share
 from exports.statistics.gold import Gold
-from retrieval.ranking.records import CandidateRecord, QueryRecord, read
+from retrieval.ranking.records import QueryRecord, read
 
 HIT_AT = (1, 5, 10, 30)
-MAJORITY = "majority"
+MAJORITY, AGGREGATOR = "majority", "aggregator"
 
 
 def _splits() -> dict[str, SplitCounts]:
@@ -92,7 +90,10 @@ class Released:
         return {"robust_labels": self.robust, "robust_share": share(self.robust, voted)}
 
     def label_sources(self) -> dict[str, int]:
-        return {source: self.sources[source] for source in get_args(LabelSource)}
+        """Most campaigns have no aggregator: their figures do not name it."""
+        sources = [each for each in get_args(LabelSource) if each != AGGREGATOR]
+        named = [*sources, *([AGGREGATOR] if self.sources[AGGREGATOR] else [])]
+        return {source: self.sources[source] for source in named}
 
 
 def _alone_first(row: tuple[tuple[str, ...], int]) -> tuple[bool, int, tuple[str, ...]]:
@@ -100,23 +101,17 @@ def _alone_first(row: tuple[tuple[str, ...], int]) -> tuple[bool, int, tuple[str
 
 
 def read_released(folder: Path, gold: Gold, controls: Collection[str]) -> Released:
-    """Fills in the gold's labels; `controls` are the digests of what nobody may find inside."""
+    """Counts the labels for the gold; `controls` are the digests of what nobody may find inside."""
     released = Released()
     for split in SPLITS:
         for record in read(folder / f"{split}.jsonl"):
             released.add(split, record)
             if controls:
                 released.controls += controls_in(record, controls)
-            if record.id in gold.queries:
+            if gold.votes:
                 for candidate in record.candidates:
-                    if (record.id, candidate.id) in gold.votes:
-                        gold.labels[record.id, candidate.id] = _by_the_crowd(candidate, gold.policy)
+                    gold.add(record.id, candidate)
     return released
-
-
-def _by_the_crowd(candidate: CandidateRecord, policy: Policy) -> int | None:
-    yes, votes = candidate.yes, candidate.yes + candidate.no
-    return label_before_experts(candidate.label, candidate.label_source, votes, yes, policy)
 
 
 def controls_in(record: QueryRecord, controls: Collection[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.estimates.split_sizes import HELD_OUT
@@ -18,7 +18,7 @@ def render_table(stats: Mapping[str, Any]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_aligned(row, widths) for row in rows]
     note = "candidates, positives, negatives: a query, mean ± deviation; votes: a triplet"
-    campaign = [*_campaign(stats["campaign"]), *_annotators(stats)]
+    campaign = [*_campaign(stats["campaign"]), *_certificate(stats), *_annotators(stats)]
     return "\n".join([*lines, note, "", *campaign, *_retrievers(stats.get("retrievers", ()))])
 
 
@@ -92,7 +92,27 @@ def _label_error(campaign: Mapping[str, Any]) -> str:
     return (
         f"label error {_percent(campaign['label_error'])} (95% interval {_percent(low)} to"
         f" {_percent(high)}) of {campaign['label_error_triplets']:,} triplets with gold"
+        f"{''.join(_kinds(campaign.get('label_error_kinds', {})))}"
     )
+
+
+def _kinds(kinds: Mapping[str, Any]) -> Iterator[str]:
+    for name, labels in (("false_positives", "positives"), ("false_negatives", "negatives")):
+        if kind := kinds.get(name):  # older releases have none
+            low, high = kind["interval"]
+            yield (
+                f"; {name.replace('_', ' ')} {_percent(kind['share'])} ({_percent(low)} to"
+                f" {_percent(high)}) of the {labels}"
+            )
+
+
+def _certificate(stats: Mapping[str, Any]) -> list[str]:
+    if "certificate" not in stats:
+        return []
+    error, confidence = stats["certificate"]["error"], stats["certificate"]["confidence"]
+    return [
+        f"certified: at most {error:.1%} of the labels are wrong, with {confidence:.0%} confidence"
+    ]
 
 
 def _retrievers(figures: Sequence[Mapping[str, Any]]) -> list[str]:

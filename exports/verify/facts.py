@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocol.policy.policy import Policy, PolicyError, policy_digest
-from exports.layout.files import CAMPAIGN, IMPORTED, MANIFEST, RELEASE, annotators_tables
-from exports.layout.manifest import tells_sources, version_of
+from exports.layout.files import (
+    CAMPAIGN,
+    IMPORTED,
+    MANIFEST,
+    RELEASE,
+    WITH_CANDIDATES,
+    annotators_tables,
+)
+from exports.layout.manifest import is_aggregated, tells_sources, version_of
+from exports.layout.schemas import RecordColumn, extra_columns
 from exports.verify.findings import Findings
 from exports.verify.schemas import CAMPAIGN_SCHEMA, RELEASE_SCHEMA, read_object
 
@@ -31,9 +39,19 @@ class Facts:
         return bool(self.campaign["queries"]["origin"] == IMPORTED)
 
     @property
+    def _brought(self) -> bool:
+        return self.campaign["queries"]["origin"] in WITH_CANDIDATES
+
+    @property
     def wanted(self) -> int | None:
         """Candidates of a complete query; None: any number."""
-        return None if self.imported else self.policy.candidates_per_query
+        return None if self._brought else self.policy.candidates_per_query
+
+    @property
+    def crowds(self) -> Sequence[Mapping[str, Any]]:
+        """Those that judged, each other queries; none where one judged all."""
+        crowds: Sequence[Mapping[str, Any]] = self.campaign.get("crowds", ())
+        return crowds
 
     @property
     def retrievers(self) -> Sequence[str]:
@@ -44,6 +62,14 @@ class Facts:
     @property
     def sourced(self) -> bool:
         return tells_sources(self.campaign)
+
+    @property
+    def aggregated(self) -> bool:
+        return is_aggregated(self.campaign)
+
+    @property
+    def extra(self) -> Sequence[RecordColumn]:
+        return extra_columns(self.campaign)
 
     @property
     def judgments(self) -> bool:
@@ -86,7 +112,7 @@ def check_facts(
     _check_names(manifest, campaign, release, findings)
     _check_previous(release, findings)
     _check_instructions(folder, campaign, sound, findings)
-    policy = _policy(campaign, findings)
+    policy = read_policy(campaign, findings)
     if policy is None:
         return None
     for name in annotators_tables(policy):
@@ -97,14 +123,16 @@ def check_facts(
     return Facts(policy, campaign, release)
 
 
-def _policy(campaign: Mapping[str, Any], findings: Findings) -> Policy | None:
+def read_policy(
+    campaign: Mapping[str, Any], findings: Findings, where: str = CAMPAIGN
+) -> Policy | None:
     try:
         policy = Policy.from_dict(campaign["policy"])
     except (PolicyError, TypeError) as error:
-        findings.differ(CAMPAIGN, f"{CAMPAIGN}: policy: {error}")
+        findings.differ(CAMPAIGN, f"{where}: policy: {error}")
         return None
     if policy_digest(campaign["policy"]) != campaign["policy_sha256"]:
-        findings.differ(CAMPAIGN, f"{CAMPAIGN}: policy_sha256 is not that of the policy")
+        findings.differ(CAMPAIGN, f"{where}: policy_sha256 is not that of the policy")
     return policy
 
 

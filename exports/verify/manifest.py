@@ -19,6 +19,7 @@ from exports.layout.files import (
     CROISSANT,
     FORMAT,
     GOLD,
+    LABELLED_SET,
     MANIFEST,
     PLACEMENTS,
     RELEASE,
@@ -67,8 +68,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{path} cannot be read ({error}): unpack or download the release again."
         ) from error
+    if isinstance(value, dict) and value.get("format") == LABELLED_SET:
+        raise UserError(
+            f"{folder} is an imported set, on which nobody voted here: there is nothing to verify."
+        )
     fault = next(faults(value, SCHEMA), None)
-    if fault is None and value["format"] != FORMAT:
+    if isinstance(value, dict) and value.get("format", FORMAT) != FORMAT:
         fault = f"format must be {FORMAT}, not {quote(value['format'])}"
     if fault:
         raise UserError(f"{path} is no manifest of a release that this software knows: {fault}.")

@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
+from annotation.protocol.labels.claims import NAMES
 from annotation.protocol.screening.control import RejectionReason
 from exports.layout.files import FORMAT_VERSIONS
 from exports.layout.rules import COUNT, FLAG, ID, LABEL, NUMBER, OBJECT, TEXT, WHOLE, Rule, whole
 from exports.layout.schemas import (
     CANDIDATE_COLUMNS,
-    LABEL_SOURCE,
     QUERY_COLUMNS,
     RecordColumn,
     pooled_columns,
@@ -87,10 +87,29 @@ RELEASE_SCHEMA = {
     "format_version": VERSION,
     "campaign": ID,
     "number": whole(1),
-    "options": {"partial": FLAG, "split": WAY, "judgments": FLAG},
+    "options": {"partial": FLAG, "split": WAY, "judgments": FLAG, "certify": Maybe(NUMBER)},
     "previous": OrNull({"number": whole(1), "manifest_sha256": ID}),
     "nearness": {"jaccard": NUMBER, "cosine": NUMBER, "vectors": FLAG},
     "versions": OBJECT,
+}
+AGGREGATION_SCHEMA = {
+    "aggregator": Rule(" or ".join(NAMES), lambda value: value in NAMES),
+    "why": TEXT,
+    "offset": NUMBER,
+    "slope": NUMBER,
+    "sampled": OrNull(COUNT),
+}
+CROWD_SCHEMA = {
+    "campaign": ID,
+    "crowd": ID,
+    "policy": OBJECT,
+    "policy_sha256": ID,
+    "seed": WHOLE,
+    "first_hit": whole(1),
+    "excluded_workers": Each(ID),
+    "cost_cents": COUNT,
+    "bonus_cents": WHOLE,
+    "query_ids": Each(ID),
 }
 CAMPAIGN_SCHEMA = AtLeast(
     {
@@ -109,6 +128,10 @@ CAMPAIGN_SCHEMA = AtLeast(
         "rejection_reasons": {reason.key: COUNT for reason in RejectionReason},
         "cost_cents": COUNT,
         "bonus_cents": WHOLE,
+        # Only where a second crowd judged some of the queries.
+        "crowds": Maybe(Each(CROWD_SCHEMA)),
+        # Only where labels need not be majorities, of each crowd.
+        "aggregation": Maybe(Each(AGGREGATION_SCHEMA)),
     }
 )
 
@@ -118,9 +141,9 @@ def gold_schema(*, decides: bool) -> Mapping[str, Any]:
     return {**GOLD_SCHEMA, **({"adjudicated": FLAG} if decides else {})}
 
 
-def record_schema(retrievers: Sequence[str], *, sourced: bool) -> Mapping[str, Any]:
+def record_schema(retrievers: Sequence[str], extra: Sequence[RecordColumn]) -> Mapping[str, Any]:
     """A candidate tells which of the retrievers found it; in an imported dataset, it may."""
-    candidate = _object((*CANDIDATE_COLUMNS, *([LABEL_SOURCE] if sourced else [])))
+    candidate = _object((*CANDIDATE_COLUMNS, *extra))
     if retrievers:
         ranks = {name: Maybe(each.rule) for name, each in pooled_columns(retrievers).items()}
         candidate["found_by"] = Maybe(ranks)

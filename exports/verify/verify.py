@@ -33,6 +33,7 @@ from exports.layout.files import (
 )
 from exports.statistics.assignments import read_controls
 from exports.verify.checks.clusters import check_clusters
+from exports.verify.checks.crowds import check_crowds, check_work
 from exports.verify.checks.labels import LabelCheck, judged_queries
 from exports.verify.checks.records import Records, check_disjoint, check_records
 from exports.verify.checks.split_assignment import check_split_assignment
@@ -148,6 +149,7 @@ def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
     else:
         check_disjoint(records, findings)
     check_clusters(records, facts, findings)
+    check_crowds(facts, records.placements.keys(), findings)
     findings.unchecked.append(BY_MEANING)
     return records
 
@@ -155,6 +157,7 @@ def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
 def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findings) -> None:
     work = check_assignments(folder, facts, findings)
     excluded = facts.campaign["excluded_workers"]
+    check_work(folder, facts, findings)
     controls = read_controls(folder / CONTROLS).digests
     check = LabelCheck(folder, facts, records.placements, records.gold, controls, findings)
     with findings.reading(JUDGMENTS):

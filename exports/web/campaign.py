@@ -11,8 +11,7 @@ from exports.building.requests import thousandths
 from exports.models import Build, Release
 from exports.web.access import campaign_releases_page, may_build
 from exports.web.forms import BuildForm
-from exports.web.releases import PAGE_SIZE
-from exports.web.rows import listed
+from exports.web.releases import PAGE_SIZE, listed
 from exports.web.tables import changes_in_words
 
 

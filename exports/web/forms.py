@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from annotation.models import Campaign
+from annotation.protocol.estimates.certificate import LEAST_CERTIFIED, MOST_CERTIFIED
 from exports.building.options import Options
 
 WAYS = [
@@ -29,6 +30,13 @@ class BuildForm(forms.Form):
     )
     partial = forms.BooleanField(
         label="Allow an incomplete campaign (open triplets are omitted)", required=False
+    )
+    certify = forms.FloatField(
+        label="Certify the labels: at most this share is wrong",
+        help_text="Such as 0.05. Empty: no certificate. Experts have to judge enough at random.",
+        required=False,
+        min_value=LEAST_CERTIFIED,
+        max_value=MOST_CERTIFIED,
     )
 
     def __init__(self, campaign: Campaign, data: Any = None) -> None:

@@ -14,7 +14,7 @@ from exports.models import Release
 PLOTS = {
     "positives-by-rank": (
         "Positives by rank",
-        "How many of the candidates at each rank of the retriever ask the same thing as the query.",
+        "How many of the candidates at each rank of the retriever are positive.",
     ),
     "hit-at-k": (
         "Hit@k of the retriever",

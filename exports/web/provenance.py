@@ -6,6 +6,8 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.crowds import CROWDS
 from annotation.web.base.markdown import render_markdown
 from core.text.words import DASH
 from exports.delivery.storage import read_document, read_text
@@ -16,7 +18,7 @@ from exports.web.tables import Cell, Row, Table, at, count
 
 @dataclass(frozen=True)
 class Wording:
-    version: int
+    version: str
     text: SafeString
 
 
@@ -24,6 +26,7 @@ class Wording:
 class Provenance:
     corpus: str
     sources: Table | None
+    crowds: Table | None
     instructions: list[Wording]
     policy: list[tuple[str, str]]
 
@@ -34,6 +37,7 @@ def provenance_of(release: Release) -> Provenance:
     return Provenance(
         corpus=_corpus(at(facts, "corpus")),
         sources=_sources(at(facts, "sources")),
+        crowds=_crowds(at(facts, "crowds")),
         instructions=list(_wordings(release, at(facts, "instructions"))),
         policy=[(name.replace("_", " "), _words(value)) for name, value in policy.items()],
     )
@@ -60,11 +64,30 @@ def _sources(sources: Any) -> Table | None:
     return Table("sources", "Sources", ("Licence", "Question/answer pairs"), rows)
 
 
+def _crowds(crowds: Any) -> Table | None:
+    """None where one crowd judged all."""
+    if not crowds:
+        return None
+    rows = [
+        Row(
+            one["campaign"],
+            [
+                Cell(CROWDS[one["crowd"]].title),
+                Cell(count(len(one["query_ids"]))),
+                Cell(dollars(one["cost_cents"])),
+            ],
+        )
+        for one in crowds
+    ]
+    return Table("crowds", "Who judged", ("Crowd", "Queries", "Cost"), rows)
+
+
 def _wordings(release: Release, stated: Any) -> Iterator[Wording]:
     for one in stated or []:
         text = read_text(release, str(at(one, "file")))
         if text is not None:
-            yield Wording(one["version"], render_markdown(text))
+            second = f" of {one['campaign']}" if "campaign" in one else ""
+            yield Wording(f"{one['version']}{second}", render_markdown(text))
 
 
 def _words(value: object) -> str:

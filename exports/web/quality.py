@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from exports.card.tables import KINDS
 from exports.web.tables import Cell, Row, Table, at, count, decimal, interval, share
 
 HEADINGS = ("Value, 95% interval",)
@@ -10,6 +11,7 @@ HEADINGS = ("Value, 95% interval",)
 
 def quality_table(stats: object) -> Table:
     rows = [*_agreement(at(stats, "agreement")), *_label_error(at(stats, "campaign"))]
+    rows += _certificate(at(stats, "certificate"))
     rows += [*_workers(at(stats, "workers")), *_controls(at(stats, "controls"))]
     return Table("quality", "Agreement and label error", HEADINGS, rows)
 
@@ -36,6 +38,17 @@ def _label_error(campaign: object) -> Iterator[Row]:
     says = f"of {count(campaign.get('label_error_triplets'))} triplets that experts judged"
     ends = interval(campaign.get("label_error_interval"), shares=True)
     yield _row("Label error", share(campaign["label_error"]), ends, says)
+    for key, name in KINDS.items():
+        if kind := at(campaign, "label_error_kinds", key):
+            ends = interval(at(kind, "interval"), shares=True)
+            says = f"of {count(at(kind, 'triplets'))} that experts judged"
+            yield _row(name, share(at(kind, "share")), ends, says)
+
+
+def _certificate(certificate: object) -> Iterator[Row]:
+    if isinstance(certificate, Mapping):
+        says = f"with {share(certificate.get('confidence'), 0)} confidence"
+        yield _row("Certified", f"at most {share(certificate.get('error'))} wrong", "", says)
 
 
 def _workers(workers: object) -> Iterator[Row]:

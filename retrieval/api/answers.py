@@ -13,6 +13,7 @@ from core.rest.parsing import body
 from retrieval.answering.answer import CANDIDATES
 from retrieval.api.access import MayViewCorpus
 from retrieval.api.corpora import CorpusName
+from retrieval.api.search import RECALL
 from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.pair_reader import MAX_QUESTION
 from retrieval.models.corpus import ALL
@@ -69,6 +70,7 @@ class AnsweredQuestion(serializers.Serializer[Any]):
         help_text="minimum score of an answer; null: the top pair is always the answer",
     )
     pairs_not_indexed = serializers.IntegerField(help_text="newer than the index: not found")
+    recall = serializers.FloatField(allow_null=True, help_text=RECALL)
 
 
 class Answers(APIView):
@@ -94,13 +96,14 @@ class Answers(APIView):
             "selector": "faq-qaq",
             "threshold": 0.37,
             "pairs_not_indexed": 0,
+            "recall": None,
         },
         refusals=[422],
     )
     def post(self, request: Request) -> Response:
         asked = body(request, QuestionSent)
         corpus = corpus_named(asked["corpus"])
-        answer, lacking = answered(asked["question"], asked["k"], corpus, fresh=asked["fresh"])
-        names = AnsweredQuestion().fields.keys() - {"pairs_not_indexed"}
-        details = {name: getattr(answer, name) for name in names} | {"pairs_not_indexed": lacking}
+        answer, among = answered(asked["question"], asked["k"], corpus, fresh=asked["fresh"])
+        names = AnsweredQuestion().fields.keys() - among.keys()
+        details = {name: getattr(answer, name) for name in names} | among
         return Response(AnsweredQuestion(details).data)

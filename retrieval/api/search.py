@@ -20,6 +20,11 @@ from retrieval.search.search_session import DEPTH
 from retrieval.web.search import RETRIEVERS
 from retrieval.web.search_runner import find
 
+RECALL = (
+    "share of the nearest pairs that the index finds, as measured at its build; null: it compares "
+    "every pair"
+)
+
 
 class SearchSent(serializers.Serializer[dict[str, Any]]):
     question = Text(max_length=MAX_QUESTION)
@@ -48,6 +53,7 @@ class SearchResult(serializers.Serializer[Any]):
 class SearchAnswer(serializers.Serializer[Any]):
     results = SearchResult(many=True)
     pairs_not_indexed = serializers.IntegerField(help_text="newer than the index: not found")
+    recall = serializers.FloatField(allow_null=True, help_text=RECALL)
 
 
 class Search(APIView):
@@ -76,6 +82,7 @@ class Search(APIView):
                 }
             ],
             "pairs_not_indexed": 0,
+            "recall": None,
         },
         refusals=[422],
     )

@@ -21,7 +21,7 @@ from retrieval.commands.stdin_questions import (
 )
 from retrieval.corpus.corpora import corpus_named
 from retrieval.encoders.lazy import load_selector
-from retrieval.index.versions import current_index, not_indexed
+from retrieval.index.versions import approximate, current_index, not_indexed
 from retrieval.models.corpus import ALL
 from retrieval.search.search_session import Searcher
 
@@ -39,8 +39,8 @@ def _answers(result: Result) -> Rendered:
     blocks: list[Any] = []
     for one in result["answered"]:
         blocks += [Facts(_in_lines(one)), ""]
-    lacking = not_indexed(result["pairs_not_indexed"])
-    return [*blocks, lacking] if lacking else blocks[:-1]
+    may_lack = [not_indexed(result["pairs_not_indexed"]), approximate(result["recall"])]
+    return [*blocks, *filter(None, may_lack)] if any(may_lack) else blocks[:-1]
 
 
 @app.verb("ask", render=_answers)
@@ -85,7 +85,11 @@ def ask(
         for each in questions:
             answers.append(_result(answerer.answer(each, k)))
             bar.update()
-    return {"answered": answers, "pairs_not_indexed": searcher.pairs_not_indexed()}
+    return {
+        "answered": answers,
+        "pairs_not_indexed": searcher.pairs_not_indexed(),
+        "recall": searcher.recall,
+    }
 
 
 def _result(answered: Answered) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from django.conf import settings
 
-from core.command import Device, Noun, ReleaseFolder, Result, progress, say
+from core.command import Device, Noun, ReleaseFolder, Result, announce, progress
 from core.errors import UserError
 from core.output import Facts, Rendered
 from core.text.words import plural
@@ -18,14 +18,14 @@ from retrieval.registry.register import register_and_record
 from retrieval.registry.registry import model_named, verify
 from retrieval.registry.training_record import parse_training
 from retrieval.training.lazy import train_model
-from retrieval.training.recipe import read_recipe
+from retrieval.training.recipes.recipe import read_recipe
 
 app = Noun("Trained models: train, register, list, show, verify, card, evaluate-answers.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")]
 
 
 def _trained(result: Result) -> Rendered:
-    lines = [_head(result), *_figures(result), _best(result)]
+    lines = [_head(result), *_defaults(result), *_figures(result), _best(result)]
     if report := result.get("registered"):
         done = "Registered before, unchanged" if report["unchanged"] else "Registered"
         lines.append(f"{done}: {report['name']}, sha256 {report['sha256']}")
@@ -67,19 +67,13 @@ def train(
     require_own_name(name, wanted.base)
     require_untaken(name)
     with progress(None, "Training", " steps") as bar:
-
-        def begin(words: str, steps: int) -> None:
-            say(words)
-            bar.total = bar.n + steps if steps else None
-            bar.refresh()
-
         trained = train_model(
             wanted,
             release=release,
             name=name,
             pairs=pairs,
             device=device,
-            begin=begin,
+            begin=announce(bar),
             step=bar.update,
         )
     if register:
@@ -97,6 +91,12 @@ def _head(result: dict[str, Any]) -> str:
         f"{chosen['batch_size']}, {chosen['max_length']} tokens, "
         f"{plural(seeds, 'seed')}, {result['seconds']:,.0f} s"
     )
+
+
+def _defaults(result: dict[str, Any]) -> list[str]:
+    """Trainings of before did not say."""
+    words = [f"{', '.join(of)} from {source}" for source, of in result.get("defaults", {}).items()]
+    return [f"Left out of the recipe: {'; '.join(words)}."] if words else []
 
 
 def _best(result: dict[str, Any]) -> str:

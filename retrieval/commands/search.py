@@ -18,7 +18,7 @@ from retrieval.commands.stdin_questions import (
     read_questions,
 )
 from retrieval.corpus.corpora import corpus_named
-from retrieval.index.versions import current_index, not_indexed
+from retrieval.index.versions import approximate, current_index, not_indexed
 from retrieval.models.corpus import ALL
 from retrieval.search.search_session import DEPTH, Searcher
 
@@ -30,8 +30,8 @@ def _results(result: Result) -> Rendered:
     for one in result["results"]:
         lines = {"question": one["question"]} | dict(map(_line, one["hits"]))
         blocks += [Facts(lines), ""]
-    lacking = not_indexed(result["pairs_not_indexed"])
-    return [*blocks, lacking] if lacking else blocks[:-1]
+    may_lack = [not_indexed(result["pairs_not_indexed"]), approximate(result["recall"])]
+    return [*blocks, *filter(None, may_lack)] if any(may_lack) else blocks[:-1]
 
 
 @app.verb("search", render=_results)
@@ -55,7 +55,11 @@ def search(
             hits = searcher.search(each, wanted, retrievers=retrievers.split(","))
             results.append({"question": each, "hits": [asdict(hit) for hit in hits]})
             bar.update()
-    return {"results": results, "pairs_not_indexed": searcher.pairs_not_indexed()}
+    return {
+        "results": results,
+        "pairs_not_indexed": searcher.pairs_not_indexed(),
+        "recall": searcher.recall,
+    }
 
 
 def _line(hit: dict[str, Any]) -> tuple[str, str]:

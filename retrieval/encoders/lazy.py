@@ -53,6 +53,12 @@ def load_selector(folder: Path, device: str = "auto") -> Selector:
     return load.load_selector(folder, device)
 
 
+def load_cross_encoder(name: str, form: str, device: str = "auto") -> Selector:
+    from retrieval.encoders.cross_encoder import load  # noqa: PLC0415
+
+    return load.load_cross_encoder(name, form, device)
+
+
 def plain_bert(folder: Path) -> "PlainBert":
     from retrieval.encoders import plain_bert  # noqa: PLC0415
 

@@ -11,13 +11,16 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder, SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from torch.nn import Module
 from transformers.utils import logging as transformers_logging
 
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.model_folder import ENTER_ANOTHER, require_model
+from retrieval.encoders.model_folder import ENTER_ANOTHER, folder_of, require_model
 from retrieval.encoders.out_of_memory import wants_memory
-from retrieval.encoders.selector import is_selector
+from retrieval.encoders.selector import is_cross_encoder, is_selector
+from retrieval.vectors.types import WITHOUT_CLS
 
 DEVICES = ("auto", "cpu", "cuda")
 # What the libraries raise of a checkpoint that is broken, whichever of its files it is.
@@ -49,6 +52,11 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
         local = folder.is_dir()
         if local and is_selector(folder):
             raise UserError(f"{name} is an answer selector: name a retriever here.")
+        if (known := folder_of(name)) and is_cross_encoder(known):
+            raise UserError(
+                f"{name} is a cross-encoder, which reads two texts as one: name a model here that "
+                "encodes each text by itself."
+            )
         model = SentenceTransformer(
             str(folder) if local else name, device=device, local_files_only=True
         )
@@ -85,11 +93,23 @@ def chosen_device(device: str) -> str:
 
 
 def pooling_of(model: SentenceTransformer) -> str:
-    """The pooling layer's own name for what it does; models without one are their own pooling."""
-    for module in model:
-        if name := getattr(module, "get_pooling_mode_str", None):
-            return str(name())
-    return "none"
+    """As a recipe names it, or the pooling layer itself; a model without one is its own."""
+    modes = [module.pooling_mode for module in model if isinstance(module, Pooling)]
+    if not modes:
+        return "none"
+    if any(without_cls(model, module) for module in model):
+        return WITHOUT_CLS
+    return modes[0] if isinstance(modes[0], str) else "+".join(modes[0])
+
+
+def without_cls(model: SentenceTransformer, module: Module) -> bool:
+    """Whether the module leaves out the first token of a text, and no other."""
+    return getattr(module, "word_weights", None) == weights_of(model)
+
+
+def weights_of(model: SentenceTransformer) -> dict[str, float]:
+    """Of a model's tokens without the first one; any other counts 1."""
+    return {model.tokenizer.cls_token: 0.0}
 
 
 def fingerprint_of(model: SentenceTransformer | CrossEncoder) -> str:

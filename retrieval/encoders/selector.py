@@ -44,6 +44,26 @@ def is_selector(folder: Path) -> bool:
     return (folder / FORM_FILE).is_file()
 
 
+def is_cross_encoder(folder: Path) -> bool:
+    """As sentence-transformers writes it since version 4, or as transformers names what classifies.
+
+    It reads two texts as one; as an encoder it would load too, with its head left out.
+    """
+    library, model = (
+        _settings(folder / name) for name in ("config_sentence_transformers.json", "config.json")
+    )
+    architectures = str(model.get("architectures", ""))
+    return library.get("model_type") == "CrossEncoder" or "SequenceClassification" in architectures
+
+
+def _settings(path: Path) -> dict[str, object]:
+    try:
+        settings = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
 def form_of(folder: Path) -> str:
     """UserError where the folder holds no selector."""
     path = folder / FORM_FILE

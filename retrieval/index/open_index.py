@@ -44,6 +44,11 @@ class OpenIndex:
         """Searched by comparing every row."""
         return replace(self, index=ExactIndex(self.store))
 
+    def trusted(self) -> "OpenIndex":
+        """Searched exactly once it has found less than it was built for, of any query set."""
+        missed = self.version.query_sets.filter(retrieval__searched="exact")
+        return self.exactly() if not self.index.exact and missed.exists() else self
+
     def search(self, queries: Vectors, k: int, excluded: Mask) -> tuple[Positions, Scores]:
         return nearest(self.index, self.store, queries, k, excluded)
 

@@ -170,6 +170,13 @@ def _choice() -> dict[str, object]:
     return {"chosen_at": timezone.now(), "model_setting": settings.ENCODER_MODEL}
 
 
+def approximate(recall: float | None) -> str:
+    """A sentence on the pairs that a search may miss; empty where it compares all."""
+    if recall is None:
+        return ""
+    return f"The index finds {recall:.1%} of the nearest pairs, as was measured at its build."
+
+
 def not_indexed(number: int) -> str:
     """A sentence on the pairs that a search could not find; empty where it found all."""
     if not number:

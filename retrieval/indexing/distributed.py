@@ -92,7 +92,7 @@ class Watch:
         """Whether there is anything left to wait for."""
         now = time.monotonic()
         self._refuse_failed()
-        if now - self._sent_at >= settings.PASS_SECONDS:
+        if now - self._sent_at >= settings.LOOK_SECONDS:
             self._send()
             self._sent_at = now
         self._report()

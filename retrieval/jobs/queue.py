@@ -92,6 +92,14 @@ def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -
         ) from error
 
 
+def cancel(job: Job, *, by: str) -> None:
+    """A process that is at it stops at its next step. UserError where it has ended already."""
+    ended = {"state": State.FAILED, "error": f"Cancelled by {by}.", "ended_at": timezone.now()}
+    under_way = Job.objects.filter(pk=job.pk, state__in=[State.QUEUED, State.RUNNING])
+    if not under_way.update(claim="", **ended):
+        raise UserError("The job has ended already.")
+
+
 def waiting_jobs() -> QuerySet[Job]:
     """Those that nobody is at; those that were cut off too often end here."""
     idle = Job.objects.filter(free(timezone.now()))

@@ -17,6 +17,8 @@ class QuerySet(models.Model):
         FILE = "file", "given in a file"
         IMPORT = "import", "labelled elsewhere"
         POOL_DEPTH = "depth", "drawn from another query set, to judge what its ranks leave out"
+        ANSWERS = "answer", "given in a file, with the answers to be judged"
+        PAIRS = "pairs", "pairs sampled from the database, each under its own question"
         COPY = "copy", "drawn from another query set with candidates, to judge them once more"
 
     RETRIEVED = (Origin.SAMPLE, Origin.FILE, Origin.POOL_DEPTH)  # the others bring candidates
@@ -31,6 +33,10 @@ class QuerySet(models.Model):
     drawn_from = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="drawn_sets"
     )
+    # Its queries were taken out of this one, for another crowd to judge: one dataset still.
+    part_of = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="parts"
+    )
     seed = models.BigIntegerField(null=True, blank=True)
     # Rows of the file that repeated an earlier row's question and were dropped.
     duplicates = models.PositiveIntegerField(default=0)
@@ -44,8 +50,8 @@ class QuerySet(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=Q(origin__in=["sample", "depth", "copy"], seed__isnull=False)
-                | Q(origin__in=["file", "import"], seed__isnull=True),
+                condition=Q(origin__in=["sample", "depth", "copy", "pairs"], seed__isnull=False)
+                | Q(origin__in=["file", "import", "answer"], seed__isnull=True),
                 name="query_set_seeded_iff_sampled",
             ),
             models.CheckConstraint(
@@ -62,6 +68,12 @@ class QuerySet(models.Model):
     def brings_candidates(self) -> bool:
         """It came with its candidates, of any number a query: none are retrieved."""
         return self.origin not in self.RETRIEVED
+
+    @property
+    def whole(self) -> models.QuerySet["Query"]:
+        """Its queries and those of its other parts: all were held out of the search for each."""
+        first = self.part_of_id or self.pk
+        return Query.objects.filter(Q(query_set=first) | Q(query_set__part_of=first))
 
     @property
     def retrievers(self) -> tuple[str, ...]:

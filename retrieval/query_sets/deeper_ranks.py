@@ -48,8 +48,8 @@ def retrieve_deeper(
     """
     version = _same_index(studied)
     drawn = sample_of(studied, queries, seed)
-    index = open_index(version)
-    excluded = index.excluded(list(studied.queries.values_list("question_key", flat=True)))
+    index = open_index(version).trusted()
+    excluded = index.excluded(list(studied.whole.values_list("question_key", flat=True)))
     if as_far_as_it_goes:
         to = max(k + 1, min(to, int((~excluded).sum())))
     require_enough(drawn, index, excluded, to)

@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from django.db import IntegrityError, connection, models, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from core.errors import UserError
 from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
@@ -21,10 +22,13 @@ from retrieval.models.corpus import pairs_of, sources_of
 
 MAX_NAME = 100
 LOOKUP = 10_000  # keys in one database query
+BATCH = 500  # rows in one update
 QUERY = ("query", "question")
 NO_WORDS = question_key("")
 KEY = re.compile(r"[A-Za-z0-9._-]{1,40}")
+ID = ("id", "query_id")
 FAULTS_SHOWN = 3
+Key = TypeVar("Key", str, int)
 CHANGED = (
     "Another query set was made, or pairs were withdrawn, while the queries were drawn. No query "
     "set was created: run the command again."
@@ -36,6 +40,12 @@ class Draft:
     key: str
     text: str
     question_key: str
+
+
+class Unsaved(Protocol):
+    """A query set that is not written yet."""
+
+    def save(self, name: str) -> QuerySet: ...
 
 
 @dataclass(frozen=True)
@@ -157,6 +167,56 @@ def save_drawn(
     )
 
 
+def queries_named(query_set: QuerySet, keys: Sequence[str]) -> list[Query]:
+    """Those of its queries that have these ids; UserError where one is unknown."""
+    parts = [query_set.queries.filter(key__in=some) for some in _lookups(sorted(set(keys)))]
+    queries = [query for part in parts for query in part]
+    if unknown := sorted(set(keys) - {query.key for query in queries}):
+        more = ", ..." if len(unknown) > FAULTS_SHOWN else ""
+        raise UserError(
+            f"{query_set} has no queries {', '.join(unknown[:FAULTS_SHOWN])}{more}: name some of "
+            f"its {query_set.queries.count():,} queries by their ids."
+        )
+    return queries
+
+
+def read_ids(path: Path) -> list[str]:
+    """Of queries, one a line; or in the column `id` of a csv, tsv or jsonl file."""
+    ids = []
+    for row in read_rows(path, required=(ID,), plain_column="id"):
+        try:
+            if row.fault:
+                raise RowFault(row.fault)
+            ids.append(text_field(row, ID, limit=MAX_ID))
+        except RowFault as fault:
+            raise UserError(
+                f"Nothing was changed, line {row.line} of {path} names no query: {fault}; correct "
+                "or remove it."
+            ) from fault
+    return ids
+
+
+def take_out(whole: QuerySet, name: str, queries: Sequence[Query]) -> QuerySet:
+    """Moves these of its queries, with their candidates, into a query set of their own.
+
+    Inside a transaction of the caller's.
+    """
+    part = _save(
+        [],
+        name=name,
+        origin=QuerySet.Origin(whole.origin),
+        seed=whole.seed,
+        corpus=whole.corpus,
+    )
+    part.part_of, part.retrieved_with, part.retrieval = whole, whole.retrieved_with, whole.retrieval
+    part.save(update_fields=["part_of", "retrieved_with", "retrieval"])
+    for some in _lookups([query.pk for query in queries]):
+        Query.objects.filter(pk__in=some).update(query_set=part)
+    for query_set in (whole, part):
+        _number_again(query_set)
+    return part
+
+
 def read_draft(row: Row) -> Draft:
     """A query of a file; raises RowFault."""
     if row.fault:
@@ -213,6 +273,17 @@ def _save(
     return query_set
 
 
+def _number_again(query_set: QuerySet) -> None:
+    """From 1 on without a gap, in the same order."""
+    queries = list(query_set.queries.order_by("position").only("position"))
+    if queries:
+        # No two may have the same number, not even for a moment.
+        query_set.queries.update(position=F("position") + queries[-1].position)
+    for position, query in enumerate(queries, 1):
+        query.position = position
+    Query.objects.bulk_update(queries, ["position"], batch_size=BATCH)
+
+
 def _drawing_on(corpus: Corpus | None) -> models.QuerySet[QuerySet]:
     """The query sets of corpora that have a source of this one."""
     if corpus is None:
@@ -263,7 +334,7 @@ def _texts(question_keys: Sequence[str], corpus: Corpus | None) -> dict[str, str
     }
 
 
-def _lookups(keys: Sequence[str]) -> Iterable[Sequence[str]]:
+def _lookups(keys: Sequence[Key]) -> Iterable[Sequence[Key]]:
     return (keys[start : start + LOOKUP] for start in range(0, len(keys), LOOKUP))
 
 

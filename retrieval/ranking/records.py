@@ -8,7 +8,9 @@
 retriever's. Where several retrievers found the candidates, `rank` is that of their pool, and
 `found_by` follows the score, the rank in each that found it: {"bm25": 1, "dense": 3}. `votes`
 counts the valid votes: "yes, both ask the same". In a campaign whose labels need not be their
-majorities, `label_source` follows the label: majority, expert, or import. Ranks may have gaps in
+majorities, `label_source` follows the label: majority, expert, import, or aggregator. Where an
+aggregator may make labels, "aggregation" follows: {"posterior": 0.9713, "majority": 1}, the chance
+of label 1 and what the majority of the votes is, or null. Ranks may have gaps in
 train: a candidate without a label is in no release. A candidate's id is that of its
 question/answer pair, the same under every query.
 UTF-8, one "\\n" a line, keys in this order. Pure: it knows neither Django nor a database.
@@ -44,6 +46,9 @@ class CandidateRecord:
     no: int
     found_by: Mapping[str, int] | None = None  # None: no pool of several retrievers
     label_source: str | None = None  # None: that of all labels is the majority of the votes
+    aggregated: bool = False  # the next two are known
+    posterior: float | None = None
+    majority: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def parse(line: bytes) -> QueryRecord:
         values = orjson.loads(line)
         candidates = [_from_dict(candidate) for candidate in values["candidates"]]
         return QueryRecord(values["id"], values["query"], candidates)
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         raise DatasetError(f"no record of a release ({type(error).__name__}: {error})") from error
 
 
@@ -98,8 +103,14 @@ def _to_dict(candidate: CandidateRecord) -> dict[str, object]:
         **(_pooled(candidate.found_by)),
         "label": candidate.label,
         **({} if candidate.label_source is None else {"label_source": candidate.label_source}),
+        **(_aggregation(candidate) if candidate.aggregated else {}),
         "votes": {"yes": candidate.yes, "no": candidate.no},
     }
+
+
+def _aggregation(candidate: CandidateRecord) -> dict[str, object]:
+    made = {"posterior": candidate.posterior, "majority": candidate.majority}
+    return {"aggregation": made}
 
 
 def _pooled(found_by: Mapping[str, int] | None) -> dict[str, object]:
@@ -108,6 +119,7 @@ def _pooled(found_by: Mapping[str, int] | None) -> dict[str, object]:
 
 
 def _from_dict(values: dict[str, Any]) -> CandidateRecord:
+    made = values.get("aggregation")
     return CandidateRecord(
         id=values["id"],
         question=values["question"],
@@ -119,4 +131,7 @@ def _from_dict(values: dict[str, Any]) -> CandidateRecord:
         no=values["votes"]["no"],
         found_by=values.get("found_by"),
         label_source=values.get("label_source"),
+        aggregated=made is not None,
+        posterior=made and made["posterior"],
+        majority=made and made["majority"],
     )

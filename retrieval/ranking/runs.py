@@ -1,4 +1,4 @@
-"""Runs, written: what a system scored, as TREC lines. exports.evaluation.runs reads them."""
+"""Runs, written: what a system scored, as TREC lines. read_runs reads them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,12 @@ def ranked(scores: Iterable[tuple[str, float]], labels: Mapping[str, int]) -> Ra
     """One query's, by the labels of its candidates; one that nobody judged counts as wrong."""
     rows = list(scores)
     order = in_order([score for _, score in rows], [candidate for candidate, _ in rows])
-    grades = bytes(labels.get(candidate, 0) for candidate, _ in order)
+    return labelled([candidate for candidate, _ in order], labels)
+
+
+def labelled(order: Iterable[str], labels: Mapping[str, int]) -> Ranking:
+    """`order`: candidates, best first."""
+    grades = bytes(labels.get(candidate, 0) for candidate in order)
     return Ranking(grades, positives=sum(labels.values()), judged=len(labels))
 
 

@@ -43,7 +43,7 @@ class Searcher:
         self.version = version
         self._encoder = encoder or question_encoder(version, device)
         require_same_model(version, self._encoder)
-        self._index = open_index(version)
+        self._index = open_index(version).trusted()
         self._retrievers: dict[tuple[str, ...], Retrievers] = {}
         self._state = corpus_state(version)
         self._excluded = self._index.excluded()
@@ -61,6 +61,11 @@ class Searcher:
             self._lacking = self._index.pairs_not_indexed(excluded)
         return self._lacking
 
+    @property
+    def recall(self) -> float | None:
+        """Of the nearest, as it was measured at the build; None where every pair is compared."""
+        return None if self._index.index.exact else self.version.recall
+
     def search(
         self, question: str, k: int = DEPTH, *, retrievers: Sequence[str] = ALONE
     ) -> list[Hit]:
@@ -74,6 +79,8 @@ class Searcher:
         return self._hits(among, among.search([question], vectors, k, excluded))
 
     def _open(self, names: tuple[str, ...]) -> Retrievers:
+        if (index := self._index.trusted()) is not self._index:
+            self._index, self._retrievers = index, {}
         if names not in self._retrievers:
             self._retrievers[names] = open_retrievers(self.version, self._index, names)
         return self._retrievers[names]

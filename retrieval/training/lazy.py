@@ -1,13 +1,29 @@
 """Imports inside functions: torch takes seconds and half a gigabyte."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from core.progress import Progress
 from retrieval.encoders.lazy import require_model
-from retrieval.registry.registry import resolve_base
-from retrieval.training.recipe import Recipe
+from retrieval.ranking.thresholds import By
+from retrieval.registry.registry import resolve_base, resolve_either
+from retrieval.training.recipes.materials import Source
+from retrieval.training.recipes.recipe import Recipe
+
+
+def measure_material(
+    model: str, *, kind: str, file: Path, dev: Path | None, by: By, among: int | None, device: str
+) -> dict[str, Any]:
+    require_model(resolve_either(model))
+    from retrieval.training.evaluation import evaluators  # noqa: PLC0415
+
+    source = Source(kind, file)
+    measured = evaluators.measure(
+        evaluators.Model(model, device), source, dev=dev, by=by, among=among
+    )
+    return asdict(measured)
 
 
 def train_model(

@@ -1,12 +1,14 @@
 """What a training is asked to do: looked through before hours are spent on it. Import it through
 lazy.py: it loads torch."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import torch
+from datasets import Dataset
 
 from core.errors import UserError
 from retrieval.encoders.forward import require_precision
@@ -14,13 +16,21 @@ from retrieval.encoders.loading import chosen_device
 from retrieval.encoders.model_folder import folder_of
 from retrieval.registry.registry import digest_of_folder, resolve_base
 from retrieval.registry.training_record import FORMAT, LONGEST_RELEASE, NAME
-from retrieval.training.data.duplicates import Duplicates, read_duplicates
-from retrieval.training.data.examples import ANCHOR, Examples, of_duplicates, of_release
+from retrieval.training.data.examples import ANCHOR, LABEL, Examples, examples_of
 from retrieval.training.data.release_splits import Release, read_release
+from retrieval.training.data.teacher import Teacher, load_teacher
 from retrieval.training.loop.out_of_memory import freed
-from retrieval.training.loop.tasks import task_of
-from retrieval.training.recipe import Recipe
-from retrieval.vectors.checksums import sha256_of
+from retrieval.training.loop.setup import name_of, setup_of
+from retrieval.training.recipes.materials import (
+    RELEASE,
+    Material,
+    Source,
+    facts_of,
+    of_release,
+    read_material,
+)
+from retrieval.training.recipes.objectives import reads_labels
+from retrieval.training.recipes.recipe import PAIRS, Recipe, Stage, Task, with_pairs
 
 LIBRARIES = (
     "accelerate",
@@ -49,30 +59,58 @@ class Base:
 
 
 @dataclass(frozen=True)
-class StageData:
-    """What one stage learns, and what tells when to stop."""
+class TaskData:
+    """What one task learns, and what tells when to stop, with the groups that it is made of."""
 
     train: Examples
     dev: Examples
+    material: Material
+
+
+@dataclass(frozen=True)
+class StageData:
+    """By the stage's tasks."""
+
+    tasks: Mapping[str, TaskData]
+
+    @property
+    def train(self) -> dict[str, Dataset]:
+        return {name: data.train.rows for name, data in self.tasks.items()}
+
+    @property
+    def dev(self) -> dict[str, Dataset]:
+        return {name: data.dev.rows for name, data in self.tasks.items()}
+
+    @property
+    def rows(self) -> int:
+        return sum(map(len, self.train.values()))
+
+    @property
+    def left_out(self) -> int:
+        return sum(data.train.left_out for data in self.tasks.values())
 
 
 @dataclass(frozen=True)
 class Inputs:
+    recipe: Recipe
     release: Release
     base: Base
     device: str  # cpu or cuda
-    first: StageData | None  # of the duplicate questions
-    data: StageData
+    stages: Sequence[StageData]
+    teachers: dict[str, Teacher]  # loaded, by their names in the recipe
     facts: dict[str, Any]  # what training.json says of the request
 
     @property
     def digests(self) -> dict[str, Any]:
         """Of the inputs: with recipe and device they decide the result."""
+        materials = self.facts.get("materials", {})
         pairs = self.facts["pairs"]
         return {
             "release": self.release.sha256,
             "pairs": pairs and pairs["sha256"],
             "base_sha256": self.base.sha256,
+            **{name: facts["sha256"] for name, facts in materials.items()},
+            **self.facts.get("teachers", {}),
         }
 
 
@@ -87,17 +125,37 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
             f"The name of the folder {release.name[:60]}... has over {LONGEST_RELEASE} characters: "
             "give the release's folder a shorter one."
         )
-    pairs = None if request.pairs is None else read_duplicates(request.pairs, release.held_out())
-    recipe = request.recipe
-    first = None
-    if pairs is not None:
-        first = StageData(of_duplicates(recipe, pairs.train), of_duplicates(recipe, pairs.dev))
-        _require_pairs(recipe, first, request.pairs)
-    data = StageData(of_release(recipe, release.train), of_release(recipe, release.dev))
-    _require_rows(recipe, data, request.release)
+    recipe = request.recipe if request.pairs is None else with_pairs(request.recipe, request.pairs)
+    held_out = release.held_out()
+    materials = {RELEASE: of_release(release.train, release.dev)} | {
+        name: read_material(source, held_out) for name, source in recipe.materials.items()
+    }
+    stages = [_stage_data(recipe, stage, materials, request.release) for stage in recipe.stages]
     base = check_base(recipe)
-    facts = _facts(request, release, pairs, first, base, device)
-    return Inputs(release, base, device, first, data, facts)
+    named = {task.teacher for stage in recipe.stages for task in stage.tasks if task.teacher}
+    teachers = {name: load_teacher(name, device) for name in sorted(named)}
+    facts = _facts(request, recipe, release, materials, stages, base, device, teachers)
+    return Inputs(recipe, release, base, device, stages, teachers, facts)
+
+
+def _stage_data(
+    recipe: Recipe, stage: Stage, materials: Mapping[str, Material], release: Path
+) -> StageData:
+    tasks = {}
+    for task in stage.tasks:
+        material = materials[task.material]
+        data = TaskData(
+            examples_of(recipe.kind, task, material.train),
+            examples_of(recipe.kind, task, material.dev),
+            material,
+        )
+        where = release if task.material == RELEASE else recipe.materials[task.material].file
+        _require_rows(task, data, str(where))
+        if task.is_ranked:
+            sizes = (task.batch_size,) if task.batch_size else stage.batch_size
+            _require_batches(task, data, max(sizes), str(where))
+        tasks[name_of(task)] = data
+    return StageData(tasks)
 
 
 def _require_names(request: TrainingRequest) -> None:
@@ -119,88 +177,116 @@ def _require_arithmetic(precision: str, device: str) -> None:
         raise UserError("This GPU does not compute in bf16: name fp16 or fp32 in the recipe.")
 
 
-def _require_rows(recipe: Recipe, data: StageData, release: Path) -> None:
-    for name, examples in (("train", data.train), ("dev", data.dev)):
-        if not len(examples.rows):
-            raise UserError(
-                f"{release} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
-                "a positive, and with hard_negatives a negative too."
-            )
-    if recipe.in_batch_negatives:
-        _require_batches(recipe, data, str(release))
-
-
-def _require_pairs(recipe: Recipe, data: StageData, pairs: Path | None) -> None:
-    what = "duplicate" if recipe.in_batch_negatives else "pair"
+def _require_rows(task: Task, data: TaskData, where: str) -> None:
+    if task.material == RELEASE:
+        for name, examples in (("train", data.train), ("dev", data.dev)):
+            if not len(examples.rows):
+                raise UserError(
+                    f"{where} leaves nothing for {task.objective} in {name}: it wants queries that "
+                    "have a positive, and with hard_negatives a negative too."
+                )
+        return
+    what = "positive row" if task.is_ranked else "row"
     for words, examples in (
         ("to learn from", data.train),
         ("to tell when to stop, for which one in ten is kept", data.dev),
     ):
         if not len(examples.rows):
             raise UserError(
-                f"{pairs}, without the questions of the release's dev and test, has no {what} "
-                f"{words}: name a file with more of them, or leave --pairs out."
+                f"{where}, without the questions of the release's dev and test, has no {what} "
+                f"{words}: name a file with more of them, or leave {task.material} out."
             )
-    if recipe.in_batch_negatives:
-        _require_batches(recipe, data, str(pairs))
+    if reads_labels(task.terms) and len(set(data.train.rows[LABEL])) < 2:
+        raise UserError(
+            f"All rows of {where} to learn from have one label: there is nothing to learn."
+        )
 
 
-def _require_batches(recipe: Recipe, data: StageData, where: str) -> None:
-    queries, largest = len(set(data.train.rows[ANCHOR])), max(recipe.batch_size)
+def _require_batches(task: Task, data: TaskData, largest: int, where: str) -> None:
+    queries = len(set(data.train.rows[ANCHOR]))
     if queries < SMALLEST_BATCH:
         raise UserError(
-            f"train of {where} has one query that can be learned from, and {recipe.loss} tells "
+            f"train of {where} has one query that can be learned from, and {task.objective} tells "
             "queries from each other: name a release with more."
         )
     if largest > queries:
         # As large as the number of queries, the batches after the first would be half empty.
-        advised = max(SMALLEST_BATCH, queries // 2)
+        full = max(SMALLEST_BATCH, queries // 2)
         raise UserError(
-            f"A batch of {recipe.loss} holds a query once, and train of {where} has "
-            f"{queries:,} that can be learned from: name a batch_size of at most {advised:,} in "
-            f"the recipe, not {largest:,}."
+            f"A batch of {task.objective} holds a query once, and train of {where} has "
+            f"{queries:,} that can be learned from: name a batch_size of at most {queries:,} in "
+            f"the recipe, not {largest:,}; up to {full:,}, batches are full."
         )
 
 
 def check_base(recipe: Recipe) -> Base:
-    """UserError where it cannot be loaded, or has no places for the recipe's longest inputs."""
+    """UserError where it cannot be loaded, or is not what one of the stages needs."""
     name = resolve_base(recipe.base, recipe.kind)
-    task_of(recipe, name, max(recipe.max_length), "cpu").make_model()
-    freed()
+    for stage in recipe.stages:
+        longest = replace(next(stage.grid()), max_length=max(stage.max_length))
+        setup = setup_of(recipe, stage, longest, name, "cpu")
+        model = setup.make_model()
+        for make_loss in setup.make_losses.values():
+            make_loss(model)
+        del model
+        freed()
     folder = folder_of(name)
     return Base(name, None if folder is None else digest_of_folder(folder, with_links=True))
 
 
 def _facts(
     request: TrainingRequest,
+    recipe: Recipe,
     release: Release,
-    pairs: Duplicates | None,
-    first: StageData | None,
+    materials: Mapping[str, Material],
+    stages: Sequence[StageData],
     base: Base,
     device: str,
+    teachers: Mapping[str, Teacher],
 ) -> dict[str, Any]:
-    recipe = request.recipe
-    facts_of_pairs = None
-    if pairs is not None and first is not None and request.pairs is not None:
-        facts_of_pairs = {
-            "file": request.pairs.name,
-            "sha256": sha256_of(request.pairs),
-            "rows": len(pairs.train) + len(pairs.dev),
-            "held_out": pairs.held_out,
-            "learned": len(first.train.rows),
-            "left_out": first.train.left_out + first.dev.left_out,
-        }
+    files = {
+        name: _facts_of_material(source, materials[name], _learned(recipe, stages, name))
+        for name, source in recipe.materials.items()
+    }
+    own = request.recipe
+    pairs = files.pop(PAIRS) if request.pairs is not None else None
     return {
         "format": FORMAT,
         "name": request.name,
-        "kind": recipe.kind,
-        "form": recipe.form,
-        "base": recipe.base,
+        "kind": own.kind,
+        "form": own.form,
+        "base": own.base,
         "base_sha256": base.sha256,
-        "recipe": recipe.to_dict(),
+        "recipe": own.to_dict(),
+        "defaults": own.defaults,
         "release": {"name": release.name, "sha256": release.sha256},
         "queries": {name: len(records) for name, records in release.measured.items()},
-        "pairs": facts_of_pairs,
+        "pairs": pairs,
+        **({"materials": files} if files else {}),
+        **({"teachers": _digests(teachers)} if teachers else {}),
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "device": device,
+    }
+
+
+def _digests(teachers: Mapping[str, Teacher]) -> dict[str, str]:
+    return {f"teacher {name}": teacher.sha256 for name, teacher in teachers.items()}
+
+
+def _learned(recipe: Recipe, stages: Sequence[StageData], material: str) -> list[TaskData]:
+    return [
+        data.tasks[name_of(task)]
+        for stage, data in zip(recipe.stages, stages, strict=True)
+        for task in stage.tasks
+        if task.material == material
+    ]
+
+
+def _facts_of_material(
+    source: Source, material: Material, learned: Sequence[TaskData]
+) -> dict[str, Any]:
+    return {
+        **facts_of(source, material),
+        "learned": sum(len(data.train.rows) for data in learned),
+        "left_out": sum(data.train.left_out + data.dev.left_out for data in learned),
     }

@@ -4,14 +4,13 @@ retrieval.registry.training_record reads that one.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
+from core.files.whole import write_whole
 from retrieval.registry.training_record import FILE, read_training
-from retrieval.vectors.unfinished_files import sync
 
 ORDER = "order.json"  # what was asked for
 LOCK = ".lock"
@@ -30,7 +29,7 @@ def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     path = folder / ORDER
     if path.is_file():
         _require_same(folder, _read(path), order, "an unfinished training")
-    elif others := sorted({one.name for one in folder.iterdir()} - {LOCK, _work(path).name}):
+    elif others := sorted({one.name for one in folder.iterdir()} - {LOCK, f".{ORDER}"}):
         raise UserError(
             f"{folder} holds something other than a training ({others[0]}): choose another --name."
         )
@@ -43,27 +42,21 @@ def write_training(folder: Path, values: Mapping[str, Any]) -> None:
 
 
 def write(path: Path, values: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
-    work = _work(path)
     text = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2)
-    with work.open("wb") as file:
-        file.write(f"{text}\n".encode())
-        sync(file)
-    os.replace(work, path)
-
-
-def _work(path: Path) -> Path:
-    return path.with_name(f".{path.name}")
+    write_whole(path, [f"{text}\n".encode()])
 
 
 def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:
     """By their digests: a folder or file of another name is the same."""
     pairs = facts["pairs"]
+    materials = facts.get("materials", {})
     return {
         "recipe": facts["recipe"],
         "base": facts.get("base_sha256"),
         "release": facts["release"]["sha256"],
         "pairs": pairs and pairs["sha256"],
+        **{f"material {name}": of["sha256"] for name, of in materials.items()},
+        **facts.get("teachers", {}),
     }
 
 

@@ -1,6 +1,6 @@
 """From a recipe and a release to a model with its figures: `quorum model train`.
 
-    MODELS_DIR/NAME/    request.json, recipe.yaml, first/ (what duplicate questions taught), grid-N/
+    MODELS_DIR/NAME/    request.json, recipe.yaml, stage-N/ (what earlier stages taught), grid-N/
                         and seed-N/ (each with its model), runs/ (TREC runs of dev and test),
                         training.json
 
@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,18 @@ import yaml
 from django.conf import settings as site
 
 from core.progress import Progress, no_progress
-from retrieval.training.evaluate import Evaluation, evaluate
-from retrieval.training.loop.grid import Stage, Trained, best_of
-from retrieval.training.loop.out_of_memory import enough_memory
+from retrieval.training.data.teacher import with_teacher
+from retrieval.training.evaluation.evaluate import Evaluation, evaluate
+from retrieval.training.loop.grid import StageTraining, Trained, best_of
+from retrieval.training.loop.out_of_memory import enough_memory, freed
+from retrieval.training.loop.setup import name_of
 from retrieval.training.preflight import Inputs, StageData, TrainingRequest, checked_inputs
+from retrieval.training.recipes.materials import RELEASE
+from retrieval.training.recipes.recipe import PAIRS, Recipe, Stage
 from retrieval.training.result import claimed, write_training
 from retrieval.vectors.folder import one_build
 
-OURS = re.compile(r"first|grid-\d+|seed-\d+")
+OURS = re.compile(r"stage-\d+|grid-\d+|seed-\d+")
 
 
 @dataclass(frozen=True)
@@ -64,44 +68,80 @@ def train(request: TrainingRequest, watch: Watch = Watch()) -> dict[str, Any]:
 def _trained(
     request: TrainingRequest, inputs: Inputs, folder: Path, watch: Watch
 ) -> dict[str, Any]:
-    recipe, first = request.recipe, None
-    base = inputs.base.name
-
-    def stage(data: StageData) -> Stage:
-        return Stage(recipe, base, data.train.rows, data.dev.rows, inputs.device, inputs.digests)
-
-    if inputs.first is not None:
-        rows = len(inputs.first.train.rows)
-        watch.begin("Learning duplicate questions", recipe.steps(rows, seeds=1))
-        first = best_of(stage(inputs.first).search(folder / "first", watch.step))
-        base = str(first.model.resolve())
-    rows = len(inputs.data.train.rows)
-    watch.begin("Learning the release", recipe.steps(rows, seeds=len(recipe.seeds)))
-    grid = stage(inputs.data).search(folder, watch.step)
-    trained = stage(inputs.data).repeated(best_of(grid), folder, watch.step)
+    recipe, base = inputs.recipe, inputs.base.name
+    before: list[dict[str, Any]] = []
+    *earlier, last = _taught(inputs)
+    for number, (stage, learned) in enumerate(zip(recipe.stages, earlier, strict=False), 1):
+        watch.begin(_words(stage, number, len(recipe.stages)), stage.steps(learned.rows, seeds=1))
+        training = _training_of(inputs, stage, learned, base)
+        best = best_of(training.search(folder / f"stage-{number}", watch.step))
+        before.append(_loss(best, stage))
+        base = str(best.model.resolve())
+    stage, seeds = recipe.last, len(recipe.seeds)
+    watch.begin(
+        _words(stage, len(inputs.stages), len(inputs.stages)), stage.steps(last.rows, seeds=seeds)
+    )
+    training = _training_of(inputs, stage, last, base)
+    grid = training.search(folder, watch.step)
+    trained = training.repeated(best_of(grid), folder, watch.step)
     watch.begin("Measuring the models", 0)
     with enough_memory(trained[0].settings):
         figures = evaluate(recipe, inputs.base.name, trained, inputs.release, folder, inputs.device)
-    left_out = inputs.data.train.left_out + inputs.release.asked_again
     return {
-        "rows": rows,
-        "queries_left_out": left_out,
-        **_summary(folder, grid, trained, figures, first),
+        "rows": last.rows,
+        "queries_left_out": last.left_out + inputs.release.asked_again,
+        **_summary(folder, recipe, grid, trained, figures, before),
     }
+
+
+def _taught(inputs: Inputs) -> list[StageData]:
+    """With the teachers' scores; they are let go, for a student wants their memory."""
+    stages = []
+    for stage, learned in zip(inputs.recipe.stages, inputs.stages, strict=True):
+        tasks = dict(learned.tasks)
+        for task in stage.tasks:
+            if task.teacher is not None:
+                teacher, data = inputs.teachers[task.teacher], tasks[name_of(task)]
+                tasks[name_of(task)] = replace(
+                    data,
+                    train=with_teacher(teacher, task, data.train, data.material.train),
+                    dev=with_teacher(teacher, task, data.dev, data.material.dev),
+                )
+        stages.append(StageData(tasks))
+    inputs.teachers.clear()
+    freed()
+    return stages
+
+
+def _training_of(inputs: Inputs, stage: Stage, learned: StageData, base: str) -> StageTraining:
+    return StageTraining(
+        inputs.recipe, stage, base, learned.train, learned.dev, inputs.device, inputs.digests
+    )
+
+
+def _words(stage: Stage, number: int, stages: int) -> str:
+    materials = list(dict.fromkeys(task.material for task in stage.tasks))
+    if number == stages == 1 or materials == [RELEASE]:
+        return "Learning the release"
+    if materials == [PAIRS]:
+        return "Learning duplicate questions"
+    return f"Stage {number} of {stages}: learning {', '.join(materials)}"
 
 
 def _summary(
     folder: Path,
+    recipe: Recipe,
     grid: Sequence[Trained],
     trained: Sequence[Trained],
     figures: Evaluation,
-    first: Trained | None,
+    before: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     best = best_of(trained)
     return {
-        "first": None if first is None else _loss(first),
-        "chosen": asdict(best.settings),
-        "grid": [_loss(one) for one in grid],
+        "first": before[0] if before else None,
+        **({"stages": list(before)} if len(before) > 1 else {}),
+        "chosen": best.settings.to_dict(recipe.last),
+        "grid": [_loss(one, recipe.last) for one in grid],
         "trainings": [
             {
                 "seed": one.seed,
@@ -119,12 +159,12 @@ def _summary(
     }
 
 
-def _loss(one: Trained) -> dict[str, Any]:
-    return {**asdict(one.settings), "dev_loss": one.dev_loss, "epochs": one.epochs}
+def _loss(one: Trained, stage: Stage) -> dict[str, Any]:
+    return {**one.settings.to_dict(stage), "dev_loss": one.dev_loss, "epochs": one.epochs}
 
 
 def _tidy(folder: Path, values: Mapping[str, Any]) -> None:
-    """The combinations that lost, and what the duplicate questions taught, are not kept."""
+    """The combinations that lost, and the models of earlier stages, are not kept."""
     kept = {Path(one["model"]).parts[0] for one in values["trainings"]}
     for path in folder.iterdir():
         if OURS.fullmatch(path.name) and path.name not in kept:

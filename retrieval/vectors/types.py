@@ -18,6 +18,7 @@ Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 # The pairs' keys, 32 bytes each. As bytes they sort as their hexadecimal forms do.
 PairKeys = NDArray[np.bytes_]
+WITHOUT_CLS = "mean-without-cls"  # a pooling of tokens
 
 
 class QuestionEncoder(Protocol):

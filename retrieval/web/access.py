@@ -20,7 +20,8 @@ VIEW = "retrieval.view_qapair"
 IMPORT = "retrieval.add_qapair"
 WITHDRAW = "retrieval.change_qapair"
 BUILD = "retrieval.add_indexversion"
-NAMES = {"look": VIEW, "import": IMPORT, "withdraw": WITHDRAW, "build": BUILD}
+TRAIN = "retrieval.add_trainedmodel"
+NAMES = {"look": VIEW, "import": IMPORT, "withdraw": WITHDRAW, "build": BUILD, "train": TRAIN}
 REFUSED = (
     "Your account can't do this with the q/a database. Ask an administrator for the permission"
     " {permission}."

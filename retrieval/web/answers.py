@@ -3,6 +3,7 @@
 from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
+from typing import Any
 
 from django.conf import settings
 
@@ -23,18 +24,19 @@ _selecting = Lock()
 
 def answered(
     question: str, k: int = CANDIDATES, corpus: Corpus | None = None, *, fresh: bool = False
-) -> tuple[Answered, int]:
-    """And how many pairs the index lacks. UserError where there is no index, no pair, or not the
-    selector that the settings name."""
+) -> tuple[Answered, dict[str, Any]]:
+    """And what the search may miss: `pairs_not_indexed`, `recall`. UserError where there is no
+    index, no pair, or not the selector that the settings name."""
     with current_searcher(ALONE, corpus, fresh=fresh) as searcher:
         lacking = searcher.pairs_not_indexed()
         answerer = _answerer(searcher)
         hits = answerer.candidates(question, k)
+        among = {"pairs_not_indexed": lacking, "recall": searcher.recall}
     # Else a few slow ones would hold every thread of the site.
     if not _selecting.acquire(timeout=PATIENCE):
         raise UserError("Too many questions at once: try again in a moment.")
     try:
-        return answerer.select(question, hits), lacking
+        return answerer.select(question, hits), among
     finally:
         _selecting.release()
 

@@ -13,7 +13,7 @@ from core.text.clean import clean_text
 from retrieval.answering.answer import CANDIDATES
 from retrieval.answering.load_selector import training_of
 from retrieval.corpus.corpora import corpus_named
-from retrieval.index.versions import not_indexed
+from retrieval.index.versions import approximate, not_indexed
 from retrieval.models.corpus import ALL
 from retrieval.web.access import database_page, may
 from retrieval.web.answers import answered
@@ -35,12 +35,13 @@ class AskForm(forms.Form):
 @database_page()
 def ask(request: HttpRequest) -> HttpResponse:
     form = AskForm(request.GET)
-    asked, corpus, result, lacking, fault = "", ALL, None, "", ""
+    asked, corpus, result, lacking, missing, fault = "", ALL, None, "", "", ""
     if form.is_valid() and (asked := clean_text(form.cleaned_data["q"])):
         corpus = form.cleaned_data["corpus"] or ALL
         try:
-            result, number = answered(asked, corpus=corpus_named(corpus))
-            lacking = not_indexed(number)
+            result, among = answered(asked, corpus=corpus_named(corpus))
+            lacking = not_indexed(among["pairs_not_indexed"])
+            missing = approximate(among["recall"])
         except UserError as error:
             fault = str(error)
     context = {
@@ -49,6 +50,7 @@ def ask(request: HttpRequest) -> HttpResponse:
         "is_loaded": is_loaded(),
         "result": result,
         "lacking": lacking,
+        "approximate": missing,
         "fault": fault,
         "selector": settings.SELECTOR and training_of(Path(settings.SELECTOR)).name,
         "candidates": CANDIDATES,

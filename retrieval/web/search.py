@@ -12,7 +12,7 @@ from core.frame import framed
 from core.text.clean import clean_text
 from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.withdraw import KEY_LENGTH, NAME
-from retrieval.index.versions import not_indexed
+from retrieval.index.versions import approximate, not_indexed
 from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import QaPair
 from retrieval.models.corpus import ALL
@@ -53,6 +53,7 @@ class Answer:
     pairs: list[QaPair] = field(default_factory=list)  # by an id
     fault: str = ""
     lacking: str = ""  # that there are pairs which the index does not find
+    approximate: str = ""  # that it may miss some of the nearest
 
 
 @require_safe
@@ -93,7 +94,11 @@ def _answer(asked: str, by: str, corpus: str) -> Answer:
         return Answer(pairs=_with_id(asked))
     try:
         hits = find(asked, RETRIEVERS[by], corpus_named(corpus))
-        return Answer(hits.results, lacking=not_indexed(hits.pairs_not_indexed))
+        return Answer(
+            hits.results,
+            lacking=not_indexed(hits.pairs_not_indexed),
+            approximate=approximate(hits.recall),
+        )
     except UserError as error:
         return Answer(fault=str(error))
 

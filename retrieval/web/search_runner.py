@@ -39,6 +39,7 @@ class SearchResult:
 class SearchResults:
     results: list[SearchResult]
     pairs_not_indexed: int
+    recall: float | None  # see Searcher
 
 
 def find(
@@ -50,9 +51,10 @@ def find(
         lacking = searcher.pairs_not_indexed()
         k = min(DEPTH, searcher.findable())
         hits = searcher.search(question, k, retrievers=retrievers) if k else []
+        recall = searcher.recall
     pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
     results = [SearchResult(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
-    return SearchResults(results, lacking)
+    return SearchResults(results, lacking, recall)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Exclusion, QualificationItem, Worker
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.web.stage import PASSWORD, make_member, offer_hits
 from tests.browser.eye import OWN_WORK, PHONE, Eye
 
@@ -144,6 +145,7 @@ def busy(name: str) -> None:
                 work.assignment_id,
                 reason="Check questions answered wrongly: 1. Their answers follow from the "
                 "instructions.",
+                why=RejectionReason.MISSED,
             )
 
 
@@ -172,7 +174,7 @@ def test_every_page_is_fit_for_every_reader_and_screen(site: Page, live_server: 
     work_a_little(site, 3)
     busy("zoe")
     eye.look("hit")
-    eye.open("/work", "/work/instructions/faq", "/password")
+    eye.open("/work", "/work/instructions/faq", "/work/kept", "/password")
     eye.open("/team", expect=403)
     done = Assignment.objects.filter(status="approved")[0]
     eye.open(f"/work/{done.assignment_id}", expect=409)

@@ -105,6 +105,10 @@ def test_a_refusal_is_one_sentence_and_exit_status_2(capsys: pytest.CaptureFixtu
         (["goodbye"], "No such command 'goodbye'. See `quorum greet --help`."),
         (["hello"], "Missing argument 'name'. See `quorum greet hello --help`."),
         (["hello", "ada", "--loud"], "No such option: --loud. See `quorum greet hello --help`."),
+        (
+            ["hello", "-12.5"],
+            "-12.5 is below zero: give a number of zero or more. See `quorum greet hello --help`.",
+        ),
     ],
 )
 def test_a_wrong_argument_is_exit_status_2(words: list[str], sentence: str) -> None:

@@ -46,6 +46,7 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_BIND", "127.0.0.1:http", "must look like 127.0.0.1:8000"),
         ("QUORUM_BIND", "unix:/run/quorum.sock", "is a socket, which no browser opens"),
         ("QUORUM_BIND", "fd://3", "set QUORUM_PUBLIC_URL"),
+        ("QUORUM_PROLIFIC_FEE", "a third", "must be a percentage such as 33.3, not 'a third'"),
         ("QUORUM_DEBUG", "maybe", "must be 1 or 0, not 'maybe'"),
         ("QUORUM_RELEASES", "s3:///folder", "must look like s3://bucket/folder, or be a folder"),
         ("QUORUM_VECTORS", "s3://[bad", "must look like s3://bucket/folder"),
@@ -128,3 +129,34 @@ def test_under_https_nothing_is_said_without_it(
     )
     assert done.stdout.strip() == expected
     assert data.stat().st_mode & 0o777 == 0o700
+
+
+WRITE = """
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+(settings.DATA_DIR / "new").mkdir()
+(settings.DATA_DIR / "new" / "file").touch()
+storages["releases"].save("of/a/release", ContentFile(b""))
+"""
+
+
+def test_nobody_else_can_read_what_lies_in_the_data_folder_or_is_written(tmp_path: Path) -> None:
+    outside, data = tmp_path / "outside", tmp_path / "data"
+    (data / "old").mkdir(parents=True)
+    for file in (outside, data / "file", data / "old" / "file"):
+        file.touch()
+    for path in (outside, data / "file", data / "old" / "file", data / "old", data):
+        path.chmod(0o755)
+    (data / "old" / "link").symlink_to(outside)
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", WRITE],
+        cwd=ROOT,
+        env=os.environ | {"QUORUM_DATA": str(data), "QUORUM_RELEASES": ""},
+        umask=0o022,
+        check=True,
+    )
+    inside = [path for path in (data, *data.rglob("*")) if not path.is_symlink()]
+    assert {data / "releases" / "of" / "a" / "release", data / "new" / "file"} < {*inside}
+    assert [path for path in inside if path.stat().st_mode & 0o077] == []
+    assert outside.stat().st_mode & 0o777 == 0o755

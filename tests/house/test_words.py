@@ -21,8 +21,8 @@ OF_AN_APP = {"admin", "apps", "migrations", "models", "static", "urls"}
 # How many entries a folder may hold that holds more than 15.
 LARGER = {
     "": (30, "the files that tools look for at the root"),
-    "benchmarks/results": (28, "written by the benchmarks: a file for each set of figures or plot"),
-    "docs": (20, "a page for each subject, flat so that links between them stay short"),
+    "benchmarks/results": (32, "written by the benchmarks: a file for each set of figures or plot"),
+    "docs": (22, "a page for each subject, flat so that links between them stay short"),
     "tests/retrieval": (18, "a twin of each floor of retrieval, its app's modules included"),
 }
 
@@ -86,7 +86,10 @@ def test_the_glossary_has_every_word_of_a_module_and_lists_no_other() -> None:
 
 
 def entries() -> Counter[Path]:
-    """How many files and folders each folder holds, those that each may have aside."""
+    """How many files and folders each folder holds, those that each may have aside.
+
+    Migrations are Django's, and grow by one with each change of a table.
+    """
     listed = tracked()
     found = {
         (parent, parent / path.relative_to(parent).parts[0])
@@ -97,7 +100,8 @@ def entries() -> Counter[Path]:
     return Counter(
         parent
         for parent, entry in found
-        if entry.stem.removeprefix("test_") not in ASIDE
+        if parent.name != "migrations"
+        and entry.stem.removeprefix("test_") not in ASIDE
         and not (parent in of_apps and entry.stem in OF_AN_APP)
     )
 

@@ -9,9 +9,11 @@ import json
 import os
 import random
 import re
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,8 @@ from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
+from benchmarks import folders
+from benchmarks.main_job import machine
 from demo.processes import ROOT
 from demo.services import Services
 from exports.building.export import export
@@ -48,6 +52,7 @@ pytestmark = pytest.mark.chaos
 SEED = int(os.environ.get("CHAOS_SEED", "1"))
 QUERIES = int(os.environ.get("CHAOS_QUERIES", "40"))  # 30 triplets each: six HITs
 KILLS = int(os.environ.get("CHAOS_KILLS", "20"))
+KEEP = bool(os.environ.get("CHAOS_KEEP"))
 FAULTS = 0.1
 PAIRS = ROOT / "demo" / "qa_pairs.jsonl"
 GOLD = ROOT / "demo" / "gold.jsonl"
@@ -165,7 +170,8 @@ def test_nothing_is_paid_twice_lost_or_overspent(
             break
         elif not done:
             time.sleep(0.5)
-    report(campaign, stack, killer, seconds=time.monotonic() - began)
+    seconds = time.monotonic() - began
+    report(campaign, stack, killer, seconds=seconds)
     assert killer.kills >= KILLS
     assert killer.restarts == 2
     wait_until(lambda: is_settled(campaign), "the campaign was at its end")
@@ -176,6 +182,32 @@ def test_nothing_is_paid_twice_lost_or_overspent(
     release = export(campaign, tmp_path / "release").folder
     replayed = replayed_release(state, campaign, tmp_path / "replayed")
     assert differing_files(release, replayed) == []
+    if KEEP:
+        keep(campaign, stack, killer, seconds=seconds)
+
+
+def keep(campaign: Campaign, stack: ServiceStack, killer: Killer, *, seconds: float) -> None:
+    """Beside the last runs of other seeds; what was asserted holds."""
+    revision = ["git", "describe", "--always", "--dirty"]
+    logs = [stack.log(name).read_text() for name in stack.workers]
+    run = {
+        "machine": machine(),
+        "revision": subprocess.check_output(revision, cwd=ROOT, text=True).strip(),
+        "seed": SEED,
+        "queries": QUERIES,
+        "hits": campaign.hits.count(),
+        "assignments": progress(campaign)["submitted"],
+        "kills": killer.kills,
+        "restarts_of_redis": killer.restarts,
+        "calls": campaign.outbox.filter(state=OutboxMessage.State.DONE).count(),
+        "passes": sum(log.count(f"campaign {campaign}: Pass(") for log in logs),
+        "seconds": round(seconds),
+        "differing_files": 0,
+    }
+    path = folders.RESULTS / "chaos.json"
+    kept = json.loads(path.read_text())["runs"] if path.is_file() else []
+    runs = [*(one for one in kept if one["seed"] != SEED), run]
+    folders.keep("chaos", {"runs": sorted(runs, key=itemgetter("seed"))})
 
 
 def report(campaign: Campaign, stack: ServiceStack, killer: Killer, *, seconds: float) -> None:

@@ -4,6 +4,10 @@
     QUORUM_DATA=$PWD/site PYTHONPATH=. python ../main/tests/upgrade/make_site.py
     cd site && tar --create --zstd --file site-3641898a.tar.zst quorum.sqlite3 index releases
 
+For PostgreSQL, let QUORUM_DATABASE_URL name an empty database. Before tar, call `pg_dump
+--format=custom --compress=0 --file=site/database.pgdump`: tar takes that in place of
+quorum.sqlite3, into site-3641898a-postgresql.tar.zst.
+
 It knows that version's own steps and worlds alone.
 """
 
@@ -89,9 +93,10 @@ def main() -> None:
     assert work
     submit(work)  # submitted, and not yet seen by a pass
     assert take(ada)  # in hand
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        cursor.execute("VACUUM")
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.execute("VACUUM")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from tests.annotation.pipeline.ledger.ledger_book import money
 from tests.worlds.older_site import Office, judged, site_in, unpack_older_site, upgrade
 from tests.worlds.small_campaign import Stage
 
+pytestmark = pytest.mark.concurrent  # on PostgreSQL, too
+
 REWARD = 7  # cents, and a team costs no fee
 NEW = {
     ("annotation", "0003_cannot_judge"),

@@ -14,6 +14,7 @@ from annotation.crowd.emulator.http.server import Server
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.wire.errors import StartError
 from annotation.crowd.wire.faults import Faults
+from annotation.protocol.screening.control import RejectionReason
 from tests.worlds.account import BALANCE_CENTS, Account, Person
 from tests.worlds.memory_crowd import IN_MEMORY
 
@@ -167,9 +168,9 @@ class MortalCrowd(LentCrowd):
         call = super().approve
         self._survive(lambda: call(assignment_id))
 
-    def reject(self, assignment_id: str, *, reason: str) -> None:
+    def reject(self, assignment_id: str, *, reason: str, why: RejectionReason) -> None:
         call = super().reject
-        self._survive(lambda: call(assignment_id, reason=reason))
+        self._survive(lambda: call(assignment_id, reason=reason, why=why))
 
     def exclude(self, worker_id: str, *, exclusion_id: str) -> None:
         call = super().exclude

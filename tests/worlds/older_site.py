@@ -24,16 +24,18 @@ from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, Hit, Judgment
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.reconcile.run import reconcile
+from core.backup.databases import load
 from tests.exports.support.storage import lie_at
 from tests.support.unpacking import unpack
 from tests.worlds.small_campaign import sheet_of
 
-ARCHIVE = Path(__file__).parents[1] / "upgrade" / "site-3641898a.tar.zst"
+ARCHIVES = Path(__file__).parents[1] / "upgrade"
+NAMES = {"sqlite": "site-3641898a.tar.zst", "postgresql": "site-3641898a-postgresql.tar.zst"}
 
 
 def unpack_older_site(folder: Path) -> None:
     with (
-        ARCHIVE.open("rb") as file,
+        (ARCHIVES / NAMES[connection.vendor]).open("rb") as file,
         zstandard.ZstdDecompressor().stream_reader(file) as content,
         tarfile.open(fileobj=content, mode="r|") as archive,
     ):
@@ -42,23 +44,41 @@ def unpack_older_site(folder: Path) -> None:
 
 @contextmanager
 def site_in(folder: Path, settings: Settings, blocker: DjangoDbBlocker) -> Iterator[Path]:
-    """This process works on the SQLite database and the data folder that lie there."""
+    """This process works on the data folder and the database that lie there."""
     folder.mkdir(exist_ok=True)
     settings.DATA_DIR = folder
     settings.INDEX_DIR, settings.MODELS_DIR = folder / "index", folder / "models"
     lie_at(str(folder / "releases"), settings)
-    before = connection.settings_dict["NAME"]
-    with blocker.unblock():
-        try:
-            _open_database(folder / "quorum.sqlite3")
-            yield folder
-        finally:
-            _open_database(before)
+    with blocker.unblock(), _database_in(folder):
+        yield folder
 
 
-def _open_database(path: object) -> None:
+@contextmanager
+def _database_in(folder: Path) -> Iterator[None]:
+    before = str(connection.settings_dict["NAME"])
+    is_file = connection.vendor == "sqlite"
+    name = str(folder / "quorum.sqlite3") if is_file else f"{before}_older"
+    if not is_file:
+        _execute(f'CREATE DATABASE "{name}"')
+    try:
+        _open_database(name)
+        if not is_file:
+            load(folder / "database.pgdump")
+        yield
+    finally:
+        _open_database(before)
+        if not is_file:
+            _execute(f'DROP DATABASE "{name}"')
+
+
+def _execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def _open_database(name: str) -> None:
     connection.close()
-    connection.settings_dict["NAME"] = str(path)
+    connection.settings_dict["NAME"] = name
 
 
 def upgrade() -> None:

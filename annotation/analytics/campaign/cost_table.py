@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import first_round_cents
 from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, is_free
+from annotation.protocol.labels.claims import asking_in_words
 from annotation.protocol.policy.policy import Policy
 
 NOT_COUNTED = (
@@ -63,8 +64,14 @@ def cost_table(triplets: int, policy: Policy) -> CostTable:
         unit=_unit(policy),
         is_free=is_free(policy),
         reserve_cents=costs.hits * first_round_cents(policy),
-        not_counted=NOT_COUNTED.format("" if is_free(policy) else ", bonuses"),
+        not_counted=f"{NOT_COUNTED.format(_more(policy))} {asking_in_words(policy)}".strip(),
     )
+
+
+def _more(policy: Policy) -> str:
+    bonuses = "" if is_free(policy) else ", bonuses"
+    unsure = ", votes on triplets that are not sure after the first round"
+    return f"{bonuses}{unsure if policy.is_adaptive else ''}"
 
 
 def _plain(words: str, per_hit: int, hits: int, cents: int) -> Line:

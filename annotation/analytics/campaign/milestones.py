@@ -41,6 +41,13 @@ class Milestones:
         queries = self.campaign.query_set
         return queries.brings_candidates or queries.retrieved_with_id is not None
 
+    @property
+    def may_add_crowd(self) -> bool:
+        """Of a study or a second crowd nobody may take queries away."""
+        queries = self.campaign.query_set
+        is_own = queries.part_of_id is None and queries.drawn_from_id is None
+        return is_own and self.is_retrieved and not self.is_published
+
     @cached_property
     def costs(self) -> CostTable:
         policy = self.campaign.policy

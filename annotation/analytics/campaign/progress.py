@@ -15,6 +15,7 @@ from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Assignment, Campaign, Exclusion, HitItem, OutboxMessage
 from annotation.pipeline.labelling.votes import compared_judgments, first_pairs
+from annotation.pipeline.ledger.pay import underpaid
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.setup.pool_depth import studied_campaign
@@ -36,6 +37,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         "corpus": corpus.name,
         "sources": list(corpus.sources),
         **_study_of(campaign),
+        **_crowds_of(campaign),
         **counts,
         **hit_counts(campaign),
         **assignment_counts(campaign),
@@ -44,6 +46,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_experts(campaign),
         **trouble_counts(campaign),
         "blockers": blockers(campaign),
+        **_pay(campaign),
         **_qualification_test(campaign),
         **money(campaign),
         **_effort(campaign),
@@ -53,6 +56,12 @@ def progress(campaign: Campaign) -> dict[str, object]:
 def _study_of(campaign: Campaign) -> dict[str, object]:
     studied = studied_campaign(campaign)
     return {"study_of": studied.name} if studied else {}
+
+
+def _crowds_of(campaign: Campaign) -> dict[str, object]:
+    """Nothing where one crowd judges all."""
+    first, *second = (one.name for one in campaign.crowds)
+    return {"released_with": [first, *second]} if second else {}
 
 
 def question_counts(campaign: Campaign) -> dict[str, int]:
@@ -98,8 +107,8 @@ def hit_counts(campaign: Campaign) -> dict[str, object]:
     )
 
 
-def assignment_counts(campaign: Campaign) -> dict[str, object]:
-    rows = Assignment.with_rejection(Assignment.objects.filter(hit__campaign=campaign))
+def assignment_counts(*campaigns: Campaign) -> dict[str, object]:
+    rows = Assignment.with_rejection(Assignment.objects.filter(hit__campaign__in=campaigns))
     counts = rows.aggregate(
         submitted=Count("pk"),
         to_review=Count("pk", filter=Q(passed=None)),
@@ -156,6 +165,12 @@ def money(campaign: Campaign) -> dict[str, object]:
         "available_cents": account.available_cents,
         "spent_cents": account.spent_cents,
     }
+
+
+def _pay(campaign: Campaign) -> dict[str, object]:
+    """Nothing where it is enough, as far as the crowd says what that is."""
+    sentences = underpaid(campaign)
+    return {"underpaid": sentences} if sentences else {}
 
 
 def _effort(campaign: Campaign) -> dict[str, object]:

@@ -11,6 +11,7 @@ from annotation.crowd.factory import site_of
 from annotation.crowd.port import CrowdSite
 from annotation.models import Campaign
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.pay import underpaid
 from annotation.pipeline.ledger.reservations import first_round_cents, within
 from annotation.pipeline.publishing.crowd_setup import check_place
 from annotation.pipeline.publishing.lifecycle import check_prolongable
@@ -74,7 +75,7 @@ class Publication:
     def _warnings(self) -> list[str]:
         campaign = self.so_far.campaign
         warnings = too_small_a_team(campaign.policy, campaign), leak_warning(campaign)
-        return [warning for warning in warnings if warning]
+        return [*(warning for warning in warnings if warning), *underpaid(campaign)]
 
     def _where(self) -> str:
         at = self.crowd.endpoint

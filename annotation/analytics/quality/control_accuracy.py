@@ -1,16 +1,16 @@
-"""How often a campaign's controls are answered as expected, from its judgments.
+"""How often a campaign's controls are answered as expected, from the tallies of the answers.
 
 Left out are the answers of workers who are excluded: they say something of the workers.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, QuerySet
 
-from annotation.models import Campaign, Control, Exclusion, Judgment
-from annotation.pipeline.labelling.votes import ROWS
+from annotation.models import Campaign, Control, ControlTally
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 
 MOST = {
@@ -23,28 +23,33 @@ Figures = Mapping[str, Any]
 
 def control_figures(campaign: Campaign) -> dict[str, Any]:
     """By kind: totals, and [control, answered, right, workers] of the worst ones."""
-    rates: defaultdict[str, list[ControlRate]] = defaultdict(list)
-    for kind, *row in _rows(campaign).iterator(chunk_size=ROWS):
-        control, answered, yes, workers = row
-        right = yes if kind == Control.Kind.POSITIVE else answered - yes
-        rates[kind].append(ControlRate(control, answered, right, workers))
-    return {kind.value: _together(rates[kind], most) for kind, most in MOST.items()}
-
-
-def _rows(campaign: Campaign) -> QuerySet[Judgment, Any]:
-    excluded = Exclusion.in_force(campaign).values("worker")
-    answers = Judgment.objects.filter(triplet=None, assignment__hit__campaign=campaign)
-    rows = answers.exclude(worker__in=excluded).order_by()
-    return rows.values_list("item__control__kind", "item__control").annotate(
-        answered=Count("pk"), yes=Sum("value"), workers=Count("worker", distinct=True)
-    )
-
-
-def _together(rates: list[ControlRate], most: int) -> dict[str, Any]:
+    tallies = tallies_of(campaign, ControlTally).order_by()
     return {
-        "controls": len(rates),
-        "answered": sum(rate.answered for rate in rates),
-        "right": sum(rate.right for rate in rates),
+        kind.value: _together(tallies.filter(control__kind=kind), kind, most)
+        for kind, most in MOST.items()
+    }
+
+
+def _together(tallies: QuerySet[ControlTally], kind: Control.Kind, most: int) -> dict[str, Any]:
+    """Most controls are answered alike: only those that are answered worst are read one by one."""
+
+    def right(answered: int, yes: int) -> int:  # or yes, of the right ones
+        return yes if kind == Control.Kind.POSITIVE else answered - yes
+
+    counted = tallies.values_list("answered", "yes").annotate(Count("pk"))
+    alike = {(answered, right(answered, yes)): controls for answered, yes, controls in counted}
+    worst: Counter[tuple[int, int]] = Counter()
+    for rate in worst_first(ControlRate(0, *way, 0) for way in alike):
+        if worst.total() < most:
+            worst[rate.answered, rate.right] = alike[rate.answered, rate.right]
+    rows = tallies.filter(
+        answered__in={answered for answered, _ in worst}, yes__in={right(*way) for way in worst}
+    ).values_list("control", "answered", "yes", "workers")
+    rates = (ControlRate(pk, answered, right(answered, yes), of) for pk, answered, yes, of in rows)
+    return {
+        "controls": sum(alike.values()),
+        "answered": sum(answered * controls for (answered, _), controls in alike.items()),
+        "right": sum(right * controls for (_, right), controls in alike.items()),
         "worst": [list(rate) for rate in worst_first(rates)[:most]],
     }
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from annotation.models import Campaign, Exclusion, Judgment, Triplet
+from annotation.models import Campaign, Exclusion, Judgment, Posterior, Triplet
+from annotation.pipeline.labelling.label import claims_of
 from annotation.pipeline.labelling.votes import NO_EXPERTS, cannot_judge_counts, deciding_experts
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.labels.majority import Label
@@ -33,13 +34,18 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
     yes = sum(valid)
     experts = deciding_experts(campaign, [triplet.pk]).get(triplet.pk, NO_EXPERTS)
     cannot = cannot_judge_counts(campaign, [triplet.pk]).get(triplet.pk, 0)
-    evidence = Evidence(len(valid), yes, triplet.imported_label, *experts, cannot)
+    claims, posterior = claims_of(campaign), Posterior.objects.filter(triplet=triplet).first()
+    log_odds = posterior.log_odds if posterior else None
+    by_model = claims.said(log_odds), claims.is_sure(log_odds, campaign.policy)
+    evidence = Evidence(len(valid), yes, triplet.imported_label, *experts, cannot, *by_model)
     sentences = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {len(valid) - yes} No."]
     if cannot:
         sentences.append(f"{plural(cannot, 'annotator')} can't judge it: that is no vote.")
     if experts.yes == experts.no > 0:
         sentences.append("The experts who adjudicated it are evenly split, so they decide nothing.")
     sentences.append(_how(derive_label(evidence, campaign.policy), evidence, campaign.policy))
+    if (chance := claims.shown(log_odds)) is not None:
+        sentences.append(f"The chance of a Yes is {chance:.0%}.")
     stored = triplet.votes, triplet.positive_votes, triplet.cannot_judge
     if stored != (len(valid), yes, cannot):
         sentences.append("The stored label is older than these votes. The next pass updates it.")
@@ -53,6 +59,8 @@ def _how(label: Label, evidence: Evidence, policy: Policy) -> str:
         return f"Experts adjudicated it, {yes} Yes and {no} No: the label is {value}."
     if label.source == "majority":
         return f"The strict majority makes the label {value}."
+    if label.source == "aggregator":
+        return f"Votes count as their workers do on controls, which makes the label {value}."
     if label.source == "import":
         return f"There is no majority, so the triplet keeps its imported label: {value}."
     if label.status == "unresolved":
@@ -62,4 +70,5 @@ def _how(label: Label, evidence: Evidence, policy: Policy) -> str:
             after = f"and {evidence.cannot_judge} annotators can't judge it"
         return f"There is no majority {after}. Releases exclude this triplet{unless}."
     verb = "vote is" if label.wanted == 1 else "votes are"
-    return f"There is no majority yet: {label.wanted} more {verb} needed."
+    lacking = "The label is not as sure as wanted" if policy.is_adaptive else "There is no majority"
+    return f"{lacking} yet: {label.wanted} more {verb} needed."

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Coalesce
 
-from annotation.analytics.quality.expert_agreement import CHOSEN_WITHOUT_LOOKING
 from annotation.models import Assignment, Campaign, ExpertLabel, Judgment, Pilot, Triplet
-from annotation.pipeline.labelling.votes import first_pairs
+from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING, first_pairs
 from annotation.pipeline.setup.create_pilot import source_of
 from annotation.protocol.labels.agreement import agreement
 from annotation.protocol.labels.derivation import label_before_experts

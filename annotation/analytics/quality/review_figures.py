@@ -4,7 +4,7 @@ Keys of `figures`: controls, as `control_figures` counts them; exposure, of the 
 controls or else of the pool's; and disagreements, the list that `weigh_all` makes.
 """
 
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from annotation.analytics.quality.control_accuracy import (
@@ -13,10 +13,12 @@ from annotation.analytics.quality.control_accuracy import (
     control_figures,
     rates_of,
 )
-from annotation.models import Campaign, Control, ReviewFigures
-from annotation.pipeline.controls.own_controls import OF_POOL, OWN, exposures
+from annotation.models import Campaign, Control, MeetingTally, ReviewFigures
+from annotation.pipeline.controls.own_controls import has_own_controls
 from annotation.pipeline.labelling.disagreements import STORED, weigh_all
+from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.pipeline.outbox.claims import Clock
+from annotation.protocol.packing.own_controls import exposures_of
 from annotation.protocol.screening.control_accuracy import ControlRate
 
 
@@ -34,8 +36,11 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
 
 
 def exposure_of(campaign: Campaign) -> dict[str, int | bool]:
-    own = campaign.controls.filter(drafted=True, retired_at=None).exists()
-    met = exposures(campaign, OWN if own else OF_POOL).values()
+    own = has_own_controls(campaign)
+    which = Q(control__drafted=True) if own else Q(control__campaign=None)
+    rows = tallies_of(campaign, MeetingTally).filter(which).order_by()
+    pairs = rows.values_list("control", "worker").annotate(Count("pk"), Max("revealed"))
+    met = exposures_of((control, times, bool(known)) for control, _, times, known in pairs).values()
     return {
         "of_pool": not own,
         "worn": sum(one.is_worn for one in met),  # of the pool, nothing retires

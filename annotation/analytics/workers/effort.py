@@ -8,30 +8,35 @@ crowd's fees:
 over the decided HITs whose active time is known. Rejected HITs took time too, and earned nothing.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Aggregate, Count, F, Sum, TextField
 
-from annotation.models import (
-    Assignment,
-    Behaviour,
-    Campaign,
-    Exclusion,
-    ItemReport,
-    OutboxMessage,
-)
+from annotation.models import AssignmentTally, Campaign, EffortTally, Exclusion
+from annotation.pipeline.labelling.tallies import tallies_of
+from annotation.protocol.screening.peer_agreement import Agreement
 
 FAST = 3  # whose median is under the campaign's divided by this is worth a look
 STRAIGHT = 5  # and who gives one answer throughout in more than one HIT of so many
 HOUR_MS = 3_600_000
-ROWS = 10_000
 BARS = 20
 USUAL_SHARE = 0.95  # of the times fit before the last bar, which takes all longer ones
+SUMMED = (
+    "reviewed",
+    "failed",
+    "with_behaviour",
+    "straight",
+    "changes",
+    "reports",
+    "cannot_judge",
+    "approved",
+    "bonus_cents",
+    "paid_ms",
+)
 STEPS_S = (1, 2, 3, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600)
 
 
@@ -45,6 +50,7 @@ class Person:
     reviewed: int
     failed: int
     excluded: bool
+    agreement: Agreement  # with the others
     with_behaviour: int  # HITs that were looked at for one answer throughout
     straight: int  # and have it
     changes: int
@@ -102,32 +108,60 @@ class Histogram:
 
 def people_of(campaign: Campaign) -> list[Person]:
     """In the order of the workers' names."""
-    times = _times(campaign)
+    rows = tallies_of(campaign, EffortTally).order_by("worker__worker_id")
+    people: Iterable[Mapping[str, Any]] = rows.values(
+        "worker_id", name=F("worker__worker_id")
+    ).annotate(*map(Sum, SUMMED), submitted=Count("pk"), times=Joined("active_ms"))
+    times = {one["worker_id"]: _numbers(one["times"]) for one in people}
     excluded = set(Exclusion.in_force(campaign).values_list("worker", flat=True))
+    agreements = _agreements(campaign)
     usual = median_of([ms for mine in times.values() for ms in mine])
-    reports, bonuses = _reports(campaign), _bonuses(campaign)
     reward = campaign.policy.reward_cents
     return [
         Person(
-            pk=row["worker_id"],
-            worker=row["worker__worker_id"],
-            submitted=row["submitted"],
-            reviewed=row["reviewed"],
-            failed=row["failed"],
-            excluded=row["worker_id"] in excluded,
-            with_behaviour=row["with_behaviour"],
-            straight=row["straight"],
-            changes=row["changes"],
-            **reports.get(row["worker_id"], NO_REPORTS),
-            earned_cents=reward * row["approved"] + bonuses.get(row["worker_id"], 0)
+            pk=one["worker_id"],
+            worker=one["name"],
+            submitted=one["submitted"],
+            reviewed=one["reviewed__sum"],
+            failed=one["failed__sum"],
+            excluded=one["worker_id"] in excluded,
+            agreement=agreements.get(one["worker_id"], Agreement(0, 0)),
+            with_behaviour=one["with_behaviour__sum"],
+            straight=one["straight__sum"],
+            changes=one["changes__sum"],
+            reports=one["reports__sum"],
+            cannot_judge=one["cannot_judge__sum"],
+            earned_cents=reward * one["approved__sum"] + one["bonus_cents__sum"]
             if reward
             else None,
-            paid_ms=row["paid_ms"],
-            times_ms=times.get(row["worker_id"], ()),
+            paid_ms=one["paid_ms__sum"],
+            times_ms=times[one["worker_id"]],
             usual_ms=usual,
         )
-        for row in _counts(campaign)
+        for one in people
     ]
+
+
+class Joined(Aggregate):
+    """All numbers of a column, as one text: a row of each costs far more."""
+
+    function = "STRING_AGG"
+    template = "%(function)s(CAST(%(expressions)s AS TEXT), ',')"
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, **context, function="GROUP_CONCAT")
+
+
+def _numbers(joined: str | None) -> list[int]:
+    return [int(number) for number in joined.split(",")] if joined else []
+
+
+def _agreements(campaign: Campaign) -> dict[int, Agreement]:
+    """Worker -> agreement with the others."""
+    rows = tallies_of(campaign, AssignmentTally).order_by().values_list("worker_id")
+    sums = rows.annotate(Sum("agreeing"), Sum("compared"))
+    return {worker: Agreement(agreeing, compared) for worker, agreeing, compared in sums}
 
 
 def effort_of(people: Iterable[Person]) -> Effort:
@@ -162,57 +196,3 @@ def histogram(times_ms: Iterable[int]) -> Histogram:
     for ms in in_order:
         counts[min(ms // (step * 1000), BARS - 1)] += 1
     return Histogram(step, counts)
-
-
-def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
-    """Of each worker who has submitted."""
-    decided = ~Q(status=Assignment.Status.SUBMITTED)
-    timed = Q(behaviour__active_ms__isnull=False)
-    approved = Q(status=Assignment.Status.APPROVED)
-    assignments = Assignment.objects.filter(hit__campaign=campaign)
-    rows = assignments.order_by("worker__worker_id").values("worker_id", "worker__worker_id")
-    return rows.annotate(
-        submitted=Count("pk"),
-        reviewed=Count("pk", filter=Q(passed__isnull=False)),
-        failed=Count("pk", filter=Q(passed=False)),
-        with_behaviour=Count("behaviour"),
-        straight=Count("pk", filter=Q(behaviour__straight=True)),
-        changes=Sum("behaviour__changes", filter=timed, default=0),
-        approved=Count("pk", filter=timed & approved),
-        paid_ms=Sum("behaviour__active_ms", filter=decided, default=0),
-    )
-
-
-def _times(campaign: Campaign) -> dict[int, list[int]]:
-    """Worker -> the active time of each of their HITs that has one."""
-    measured = Behaviour.objects.filter(assignment__hit__campaign=campaign)
-    times: dict[int, list[int]] = defaultdict(list)
-    rows = measured.values_list("assignment__worker_id", "active_ms")
-    for worker, ms in rows.iterator(chunk_size=ROWS):
-        if ms is not None:
-            times[worker].append(ms)
-    return times
-
-
-def _bonuses(campaign: Campaign) -> dict[int, int]:
-    """Worker -> cents paid for decided HITs whose time is known."""
-    paid = campaign.outbox.filter(
-        kind=OutboxMessage.Kind.BONUS,
-        state=OutboxMessage.State.DONE,
-        assignment__behaviour__active_ms__isnull=False,
-    ).exclude(assignment__status=Assignment.Status.SUBMITTED)
-    return dict(paid.order_by().values_list("worker_id").annotate(cents=Sum("cents")))
-
-
-NO_REPORTS = {"reports": 0, "cannot_judge": 0}
-
-
-def _reports(campaign: Campaign) -> dict[int, dict[str, int]]:
-    reports = ItemReport.objects.filter(assignment__hit__campaign=campaign).order_by()
-    rows = reports.values("assignment__worker_id").annotate(
-        reports=Count("pk"), cannot=Count("pk", filter=Q(cannot_judge=True))
-    )
-    return {
-        row["assignment__worker_id"]: {"reports": row["reports"], "cannot_judge": row["cannot"]}
-        for row in rows
-    }

@@ -19,13 +19,19 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.labelling.label import Outcome, outcome_of
+from annotation.pipeline.labelling.label import (
+    Outcome,
+    claimed,
+    claims_of,
+    outcome_of,
+    weights_of,
+)
 from annotation.pipeline.labelling.votes import NO_EXPERTS, deciding_experts
 from annotation.pipeline.ledger.reservations import Booked
 from annotation.pipeline.manual.exclusion import excludable, exclusions_of
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.labels.derivation import Evidence
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.majority import votes_wanted
 from annotation.protocol.labels.valid_votes import VoidReason
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
@@ -110,22 +116,31 @@ def _assignments_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
 
 def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> Iterator[Effect]:
     """On each triplet that the worker has a vote on, or can't judge, which counts, or would."""
-    votes = counted(campaign, worker).values_list("triplet", "value", *_stored("triplet"))
+    claims, weights = claims_of(campaign), weights_of(campaign, worker)
+    votes = counted(campaign, worker).values_list(
+        "triplet", "value", claimed(policy, "triplet__"), *_stored("triplet")
+    )
     valid = _valid_assignments(campaign, worker)
     reports = ItemReport.objects.filter(
         cannot_judge=True, item__triplet__isnull=False, assignment__in=valid
     )
-    cannot = reports.values_list("item__triplet", NO_VOTE, *_stored("item__triplet"))
+    cannot = reports.values_list(
+        "item__triplet", NO_VOTE, claimed(policy, "item__triplet__"), *_stored("item__triplet")
+    )
     experts = deciding_experts(campaign)
-    for triplet, value, imported, *stored in [*votes, *cannot]:
+    for triplet, value, log_odds, imported, *stored in [*votes, *cannot]:
         before = Outcome(*stored)
         is_vote = value is not None
+        if is_vote and weights:
+            log_odds = (log_odds or 0) + sign * weights[value]
         evidence = Evidence(
             before.votes + sign * is_vote,
             before.positive_votes + sign * (value or 0),
             imported,
             *experts.get(triplet, NO_EXPERTS),
             before.cannot_judge + sign * (not is_vote),
+            claims.said(log_odds),
+            claims.is_sure(log_odds, policy),
         )
         yield Effect(triplet, before, outcome_of(evidence, policy))
 
@@ -154,7 +169,7 @@ def _more_wanted(effect: Effect, policy: Policy) -> int:
 def _wanted(outcome: Outcome, policy: Policy) -> int:
     if outcome.status != Triplet.Status.OPEN:
         return 0
-    return decide_tally(outcome.votes, outcome.positive_votes, policy).wanted
+    return votes_wanted(outcome.votes, policy)
 
 
 def _purchase(campaign: Campaign, more: dict[int, int], effects: list[Effect]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Control, HitItem, Judgment, Worker
 from annotation.protocol.labels.valid_votes import void_reason
+from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import Review, exclusions
 from annotation.protocol.screening.peer_agreement import (
     Agreement,
@@ -74,10 +75,10 @@ def reviews_of(campaign: Campaign, worker: Worker) -> list[Reviewed]:
     ]
 
 
-def evidence_of(campaign: Campaign, reviews: Sequence[Reviewed]) -> Evidence:
+def evidence_of(policy: Policy, reviews: Sequence[Reviewed]) -> Evidence:
     outcomes = [Review("", one.passed) for one in reviews]
     failures = sum(not one.passed for one in reviews)
-    exclusion = next(iter(exclusions(outcomes, campaign.policy)), None)
+    exclusion = next(iter(exclusions(outcomes, policy)), None)
     if exclusion is None:
         return Evidence(failures, len(reviews), None)
     by = reviews[exclusion.position]

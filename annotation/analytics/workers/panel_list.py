@@ -19,6 +19,7 @@ SEPARATORS = (",", ";", "\t")
 UNKNOWN = "nobody with this ID or code has been here"
 TWO_PEOPLE = "its ID and its code are of different people"
 ANOTHER = "its code belongs to somebody with another ID"
+NO_IDS = "no row has an ID of anybody who came: a code alone may have been passed on"
 ELSEWHERE = "somebody with this ID came by another link of this campaign"
 Cells = list[str]
 Find = Callable[[str], PanelVisit | None]
@@ -103,14 +104,22 @@ class _People:
     def named_in(self, rows: Sequence[Cells]) -> list[_Row]:
         ids, codes = self._columns(rows, self._by_its_id), self._columns(rows, self._by_its_code)
         return [
-            _Row(cells, mine, self._doubt(cells, mine, ids))
+            _Row(cells, mine, self._doubt(cells, mine, ids, codes))
             for cells in rows
             for mine in [self._in(cells, ids, codes)]
         ]
 
-    def _doubt(self, cells: Cells, named: Sequence[PanelVisit], ids: Sequence[int]) -> str:
+    def _doubt(
+        self,
+        cells: Cells,
+        named: Sequence[PanelVisit],
+        ids: Sequence[int],
+        codes: Sequence[int],
+    ) -> str:
         if len(named) > 1:
             return TWO_PEOPLE
+        if named and not ids and len(cells) > len(codes):
+            return NO_IDS
         given = [cells[number] for number in ids if number < len(cells) and cells[number]]
         if named and given and not any(map(self._by_its_id, given)):
             return ANOTHER

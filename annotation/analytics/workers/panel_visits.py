@@ -24,7 +24,7 @@ class PanelVisit:
 
     @property
     def decision(self) -> str:
-        if self.visit.finished_at is None or self.done.undecided:
+        if self.visit.finished_at is None or self.done.undecided or not self.done.handed_in:
             return WAIT
         return APPROVE if self.done.approved else REJECT
 
@@ -37,6 +37,8 @@ class PanelVisit:
     def why(self) -> str:
         if self.visit.finished_at is None:
             return "not finished"
+        if not self.done.handed_in:
+            return "no task was done"
         if self.done.undecided:
             return f"{self.done.undecided} of {self.done.handed_in} tasks not decided yet"
         return f"{self.done.approved} of {self.done.handed_in} tasks approved"

@@ -3,7 +3,8 @@
 Keys of a workforce's `figures`: workers, submitted, timed, median_ms, hourly_cents_median and
 hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and counts of the times,
 `reported`, the items that most workers have reported, the first MOST_REPORTED of them, and
-`pairs`, the workers who share most triplets (see `pair_agreement`), of `pairs_in_all`.
+`pairs`, the workers who share most triplets (see `pair_agreement`), of `pairs_in_all`, and
+`shared_errors`, those who share more errors than chance allows (see `shared_errors`).
 """
 
 from collections.abc import Sequence
@@ -11,18 +12,16 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Sum
 from django.utils import timezone
 
 from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
 from annotation.analytics.workers.item_reports import reported_items
 from annotation.analytics.workers.pair_agreement import worker_pairs
-from annotation.models import AssignmentTally, Campaign, WorkerFigures, Workforce
-from annotation.pipeline.labelling.tallies import tallies_of
+from annotation.analytics.workers.shared_errors import kept_report
+from annotation.models import Campaign, WorkerFigures, Workforce
 from annotation.pipeline.outbox.claims import Clock
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import is_near
-from annotation.protocol.screening.peer_agreement import Agreement
 
 FRESH = timedelta(minutes=1)
 MOST_REPORTED = 500
@@ -39,13 +38,16 @@ COLUMNS = tuple(
 def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Workforce:
     """Made again, in the place of the last one."""
     now = clock()
-    people, agreements = people_of(campaign), agreements_of(campaign)
-    rows = [_row(campaign, one, agreements.get(one.pk, Agreement(0, 0))) for one in people]
+    people = people_of(campaign)
+    rows = [_row(campaign, one) for one in people]
     pairs, pairs_in_all = worker_pairs(campaign)
+    last = newest(campaign)
+    compared = last.figures.get("shared_errors") if last else None
     figures = _together(people) | {
         "reported": list(reported_items(campaign)[:MOST_REPORTED]),
         "pairs": [asdict(pair) for pair in pairs],
         "pairs_in_all": pairs_in_all,
+        "shared_errors": kept_report(campaign, compared),
     }
     with transaction.atomic():
         WorkerFigures.objects.bulk_create(
@@ -72,14 +74,7 @@ def is_old(campaign: Campaign, last: Workforce | None) -> bool:
     return campaign.audit_entries.filter(at__gt=last.at).exists()
 
 
-def agreements_of(campaign: Campaign) -> dict[int, Agreement]:
-    """Worker -> agreement with the others."""
-    rows = tallies_of(campaign, AssignmentTally).order_by().values_list("assignment__worker_id")
-    sums = rows.annotate(agreeing=Sum("agreeing"), compared=Sum("compared"))
-    return {worker: Agreement(agreeing, compared) for worker, agreeing, compared in sums}
-
-
-def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigures:
+def _row(campaign: Campaign, person: Person) -> WorkerFigures:
     policy: Policy = campaign.policy
     return WorkerFigures(
         campaign=campaign,
@@ -89,9 +84,9 @@ def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigu
         failed=person.failed,
         failure_rate=person.failed / person.reviewed if person.reviewed else None,
         near=is_near(person.failed, person.reviewed, policy),
-        compared=agreement.compared,
-        agreeing=agreement.agreeing,
-        agreement=agreement.share,
+        compared=person.agreement.compared,
+        agreeing=person.agreement.agreeing,
+        agreement=person.agreement.share,
         timed=len(person.times_ms),
         median_ms=person.median_ms,
         hourly_cents=None if person.hourly_cents is None else min(person.hourly_cents, MOST_CENTS),

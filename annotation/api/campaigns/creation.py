@@ -17,17 +17,31 @@ from annotation.pipeline.setup.create import SEEDS
 from annotation.protocol.policy.policy import Policy
 from core.rest.fields import Text, Whole
 from retrieval.api.corpora import CorpusName
+from retrieval.corpus.pair_reader import MAX_ANSWER
 from retrieval.models import Job
 from retrieval.models.corpus import ALL
+from retrieval.query_sets.labelled_dataset import MOST_CANDIDATES
 
 MOST_QUERIES = 10_000
 MOST_SAMPLED = 1_000_000
 BOTH = "Say which queries: either `sample` or `queries`."
 
 
+class Proposed(serializers.Serializer[dict[str, Any]]):
+    question = Text(max_length=10_000)
+    answer = Text(max_length=MAX_ANSWER)
+
+
 class OwnQuery(serializers.Serializer[dict[str, Any]]):
     query = Text(max_length=10_000)
     id = Text(max_length=40, required=False, help_text="the file's name")
+    candidates = serializers.ListField(
+        child=Proposed(),
+        min_length=1,
+        max_length=MOST_CANDIDATES,
+        required=False,
+        help_text="of the task `answer`: the pairs whose answers people judge, best first",
+    )
 
 
 class NewCampaign(serializers.Serializer[dict[str, Any]]):
@@ -36,7 +50,8 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
         min_value=1,
         max_value=MOST_SAMPLED,
         required=False,
-        help_text="number of questions to hold out of the database at random",
+        help_text="number of questions to hold out of the database at random; of the task "
+        "`answer`, of pairs to judge",
     )
     queries = serializers.ListField(
         child=OwnQuery(),
@@ -68,9 +83,16 @@ def create_at_once(wanted: dict[str, Any], user: User) -> Campaign:
     asked = _wanted(wanted)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "queries.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in wanted["queries"]))
+        path.write_text("".join(json.dumps(_line(row)) + "\n" for row in wanted["queries"]))
         made, _ = save_campaign(by_api(user), asked, draw(asked, path, called="`queries`"))
     return Campaign.objects.select_related("query_set", "account").get(pk=made.pk)
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    """As a file has it, where nothing is judged yet."""
+    if "candidates" not in row:
+        return row
+    return {**row, "candidates": [{**one, "label": None} for one in row["candidates"]]}
 
 
 def ask_for_sample(wanted: dict[str, Any], user: User) -> Job:

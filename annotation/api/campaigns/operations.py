@@ -68,11 +68,15 @@ class OperationView(APIView):
         if options.pop("agreed"):
             return once(request, lambda: self._perform(campaign, options))
         check_key(request)
-        sentences = list(self.operation.preview(campaign, options))
+        sentences = self._preview(campaign, options)
         return Response({"agreed": False, "sentences": sentences, "result": None})
 
+    def _preview(self, campaign: Campaign | None, options: dict[str, Any]) -> list[str]:
+        by = by_api(user_of(self.request))
+        return list(self.operation.preview(campaign, {**options, "by": by}))
+
     def _perform(self, campaign: Campaign | None, options: dict[str, Any]) -> Done:
-        sentences = list(self.operation.preview(campaign, options))
+        sentences = self._preview(campaign, options)
         result = perform(self.operation, campaign, options, by=by_api(user_of(self.request)))
         if campaign and self.operation.calls_crowd and campaign.endpoint:
             soon(deliver_campaign, campaign.pk)
@@ -110,14 +114,17 @@ def _require(
     request: Request, operation: Operation | LongOperation, campaign: Campaign | None
 ) -> None:
     require(request, operation.permission, None if operation.everywhere else campaign)
+    if operation.also:
+        require(request, operation.also, campaign)
 
 
 def view_of(operation: Operation | LongOperation) -> type[APIView]:
     """With the operation's arguments in its description."""
     title = _id(operation).title().replace("_", "")
     fields: dict[str, object] = {one.name: _field(one) for one in operation.arguments}
-    # Pairs are named in place of a source.
-    sample = {one.name: _sample(one) for one in operation.arguments if one.kind != "pairs"}
+    # Pairs are named in place of a source, and ids of queries in place of a draw.
+    either = ("pairs", "queries")
+    sample = {one.name: _sample(one) for one in operation.arguments if one.kind not in either}
     is_long = isinstance(operation, LongOperation)
     answers: dict[int, Any] = {202: JobRow} if is_long else {200: OperationAnswer}
     if operation.preview is not None:
@@ -155,6 +162,8 @@ def _description(operation: Operation | LongOperation) -> str:
     notes = [operation.sentence, f"Requires the permission `{operation.permission}`."]
     if operation.everywhere:
         notes.append("Your account needs it, because no role in a campaign is enough.")
+    if operation.also:
+        notes.append(f"In the campaign you also need `{operation.also}`.")
     if operation.spends:
         notes.append("It spends money, or may do so later.")
     if isinstance(operation, LongOperation):

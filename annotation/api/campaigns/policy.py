@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotation.protocol.policy.crowds import crowd_defaults
+from annotation.pipeline.setup.create import policy_from
 from annotation.protocol.policy.policy import Policy, PolicyError
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
@@ -36,9 +36,7 @@ class PolicyField(serializers.Field[Policy, dict[str, Any], dict[str, Any], Any]
 
     def to_internal_value(self, data: Any) -> Policy:
         try:
-            if isinstance(data, dict):
-                data = {**crowd_defaults(data.get("crowd")), **data}
-            return Policy.from_dict(data)
+            return policy_from(data) if isinstance(data, dict) else Policy.from_dict(data)
         except PolicyError as error:
             raise serializers.ValidationError(list(error.faults)) from error
 

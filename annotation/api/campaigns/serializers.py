@@ -101,7 +101,7 @@ class CampaignCreated(CampaignRead):
     )
 
     def get_warnings(self, campaign: Campaign) -> list[str]:
-        return warnings_of(campaign.query_set.queries.count(), campaign.policy, campaign)
+        return warnings_of(campaign.query_set.whole.count(), campaign.policy, campaign)
 
 
 ROW = {

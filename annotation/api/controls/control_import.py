@@ -20,6 +20,7 @@ from annotation.models import Control
 from annotation.operations.pool import add_controls_of, add_drafts_of
 from annotation.pipeline.controls.controls import MOST_CHARACTERS
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from core.rest.fields import Flag, Text
 from core.rest.openapi import key_header, operation
 from core.rest.parsing import body
@@ -30,13 +31,20 @@ EITHER = "Say which controls: either `controls` or `shipped`."
 
 class TextsSent(serializers.Serializer[dict[str, Any]]):
     query = Text(max_length=MOST_CHARACTERS)
-    question = Text(max_length=MOST_CHARACTERS)
+    question = Text(
+        max_length=MOST_CHARACTERS, required=False, help_text="not needed for the task `answer`"
+    )
     answer = Text(max_length=MOST_CHARACTERS)
 
 
 class ControlsSent(serializers.Serializer[dict[str, Any]]):
     controls = serializers.ListField(
         child=TextsSent(), min_length=1, max_length=MOST, required=False
+    )
+    task = serializers.ChoiceField(
+        choices=list(TASKS),
+        default=PAPER_TASK.name,
+        help_text="the controls are for campaigns of this task",
     )
     shipped = Flag(default=False, help_text="the controls that come with Quorum")
 
@@ -73,17 +81,19 @@ class ImportControls(APIView):
         by = by_api(user_of(request))
 
         def execute() -> Done:
-            return Done(200, asdict(_imported(by, wanted.get("controls", ()))))
+            return Done(
+                200, asdict(_imported(by, wanted.get("controls", ()), TASKS[wanted["task"]]))
+            )
 
         return once(request, execute)
 
 
-def _imported(by: Actor, controls: Sequence[Mapping[str, str]]) -> Imported:
+def _imported(by: Actor, controls: Sequence[Mapping[str, str]], task: TaskType) -> Imported:
     """Without any: those that come with Quorum."""
     if not controls:
-        return add_controls_of(by, SHIPPED, SHIPPED.name)
+        return add_controls_of(by, SHIPPED, SHIPPED.name, task)
     with as_file(controls, "controls") as path:
-        return add_controls_of(by, path, path.name)
+        return add_controls_of(by, path, path.name, task)
 
 
 class DraftSent(serializers.Serializer[dict[str, Any]]):

@@ -13,6 +13,7 @@ from annotation.access.roles import visible_campaigns
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import rates_of
 from annotation.models import Campaign, Control
+from annotation.protocol.policy.tasks import TASKS
 from annotation.protocol.screening.control_accuracy import ControlRate
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
@@ -35,6 +36,7 @@ class RateRow(serializers.Serializer[ControlRate]):
 class ControlRow(serializers.Serializer[Control]):
     id = serializers.IntegerField(source="pk")
     kind = serializers.ChoiceField(choices=Control.Kind.choices)
+    task = serializers.ChoiceField(choices=list(TASKS), help_text="whose campaigns share it")
     query = serializers.CharField()
     question = serializers.CharField()
     answer = serializers.CharField()
@@ -51,12 +53,14 @@ class ControlRow(serializers.Serializer[Control]):
 
 class ControlFilter(serializers.Serializer[dict[str, Any]]):
     retired = serializers.BooleanField(required=False)
+    task = serializers.ChoiceField(choices=list(TASKS), required=False)
 
 
 SENT = {"query": "how many days has a week", "question": "days of a week", "answer": "Seven."}
 ROW = {
     "id": 31,
     "kind": "positive",
+    "task": "equivalence",
     **SENT,
     "retired_at": None,
     "rate": {"answered": 80, "right": 79, "workers": 12, "share": 0.9875},
@@ -105,6 +109,8 @@ def listed(view: APIView, request: Request, controls: QuerySet[Control], rates: 
     wanted = query(request, ControlFilter)
     if "retired" in wanted:
         controls = controls.filter(retired_at__isnull=not wanted["retired"])
+    if "task" in wanted:
+        controls = controls.filter(task=wanted["task"])
     return page(view, controls, ControlRow, rates=rates)
 
 

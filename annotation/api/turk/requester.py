@@ -1,5 +1,6 @@
 """MTurk's own API, for programs that were written for it: an operation a POST, signed as AWS's."""
 
+import re
 from functools import cache
 from io import BytesIO
 
@@ -23,6 +24,9 @@ from annotation.notifications.addresses import check_url
 from core.errors import UserError
 from core.log_context import also_about
 
+QUEUE = re.compile(
+    r"^https?://([\w-]+\.)*(sqs(-fips)?|queue)\.([\w-]+\.)?amazonaws\.com(/|$)", re.I
+)
 CALLS_PER_MINUTE = 3_000  # of an account
 
 
@@ -59,6 +63,8 @@ def _wire(store: Store) -> Wire:
 def _check_destination(transport: str, destination: str) -> None:
     if transport == "Email":
         raise invalid("Transport must be SQS or SNS: this site posts events to a URL.")
+    if QUEUE.search(destination):
+        raise invalid("Destination must be a URL of your own: this site posts to no queue of AWS.")
     try:
         check_url(destination)
     except UserError as error:

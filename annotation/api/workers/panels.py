@@ -26,6 +26,7 @@ class LinkOf(serializers.Serializer[PanelLink]):
     parameter = serializers.CharField(help_text="Of the address; it holds the participant's ID.")
     tasks = serializers.IntegerField(help_text="Of one visit.")
     code = serializers.CharField(help_text="Empty: each participant has one of their own.")
+    note = serializers.CharField()
     closed_at = serializers.DateTimeField(allow_null=True)
 
     def get_url(self, link: PanelLink) -> str:
@@ -55,6 +56,7 @@ LINK = {
     "parameter": "participantId",
     "tasks": 5,
     "code": "",
+    "note": "autumn",
     "closed_at": None,
 }
 VISIT = {

@@ -110,8 +110,10 @@ class WorkerFiguresList(APIView):
 class WorkforceFigures(APIView):
     @operation(
         "workforce_read",
-        "Show times and wages of all workers of a campaign",
+        "Show times and wages of all workers of a campaign, and who shares errors",
         tag=TAG,
+        description="`shared_errors` names the pairs who have more answers wrong together than "
+        "chance explains. Nobody is excluded, rejected, or unpaid by it.",
         answers={200: Workforce},
         example={"at": "2026-11-22T10:00:00Z", "figures": {"workers": 23, "submitted": 1332}},
         refusals=[404],

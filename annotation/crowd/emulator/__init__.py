@@ -21,6 +21,8 @@ Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has
                          reward_cents, fee_cents (MTurk's fee for one assignment), question (XML)
     hit_types            title, reward_cents, requirements (JSON), ... ; equal ones share an id
     hit_records          view: hits with their type, the counts of assignments and MTurk's status
+    batch_rows           one row a HIT that the site made of a template: hit_id, batch, fields
+                         (JSON, by the columns of the requester's table)
     extensions           one row an accepted CreateAdditionalAssignmentsForHIT, with its token
     workers              worker_id and the status that they signed in with
     assignments          assignment_id, hit_id, worker_id, status, accepted_at, deadline,

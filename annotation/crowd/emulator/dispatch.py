@@ -50,6 +50,13 @@ def check_length(call: Call, name: str, limit: int) -> None:
         raise invalid(f"{name} must be at most {limit} characters, not {len(value)}.")
 
 
+def check_filled(call: Call, *names: str) -> None:
+    """What people are to read must say something."""
+    for name in names:
+        if not call.parameters[name].strip():
+            raise invalid(f"{name} must not be empty.")
+
+
 def token_used(token: object, done: str) -> RequestError:
     return RequestError(
         "IdempotencyTokenAlreadyProcessed",

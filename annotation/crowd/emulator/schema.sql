@@ -47,6 +47,14 @@ CREATE INDEX hits_to_expire ON hits (expires_at) WHERE expired = 0;
 CREATE INDEX hits_by_token ON hits (unique_request_token, created_at)
     WHERE unique_request_token IS NOT NULL;
 
+-- Of the HITs that were made from a template: which row of which table fills it.
+CREATE TABLE IF NOT EXISTS batch_rows (
+    hit_id TEXT PRIMARY KEY REFERENCES hits (hit_id),
+    batch TEXT NOT NULL,
+    fields TEXT NOT NULL                  -- JSON object: the value of each column
+);
+CREATE INDEX IF NOT EXISTS batch_rows_of_batch ON batch_rows (batch);
+
 CREATE TABLE extensions (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     hit_id TEXT NOT NULL REFERENCES hits (hit_id),
@@ -165,6 +173,13 @@ CREATE TABLE qualification_types (
 );
 CREATE UNIQUE INDEX qualification_type_names ON qualification_types (name)
     WHERE owned = 1 AND deleted_at IS NULL;
+
+-- A worker who asks for it says so, and has it at once: nobody can say it for them.
+INSERT OR IGNORE INTO qualification_types (qualification_type_id, owned, name, keywords,
+    description, status, auto_granted, created_at)
+VALUES ('00000000000000000060', 0, 'Worker_Adult', '',
+    'You are at least 18 years old, and agree to see content that may offend.', 'Active', 1,
+    unixepoch());
 
 CREATE TABLE qualifications (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

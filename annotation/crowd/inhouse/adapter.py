@@ -1,7 +1,7 @@
 """The in-house crowd as the pipeline sees it: the adapter of the port onto our own record."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -16,10 +16,15 @@ from annotation.crowd.inhouse.leases import lapse, sweep
 from annotation.crowd.inhouse.models import Assignment, Extension, HitType, PostedHit
 from annotation.crowd.inhouse.workers import InhouseWorkers
 from annotation.crowd.port import CrowdHit, CrowdSite, HitTypeSpec, Submission
-from annotation.protocol.policy.crowds import CROWDED_HIT
+from annotation.protocol.policy.crowds import CROWDED_HIT, INHOUSE, PANEL, CrowdTraits
+from annotation.protocol.screening.control import RejectionReason
 
-INHOUSE_SITE = CrowdSite("inhouse", "your own team", setting="", money="", is_local=True)
-PANEL_SITE = CrowdSite("panel", "a panel", setting="", money="", is_local=True)
+
+def _site(crowd: CrowdTraits) -> CrowdSite:
+    return CrowdSite(crowd.kind, crowd.title, setting="", money="", is_local=True)
+
+
+INHOUSE_SITE, PANEL_SITE = _site(INHOUSE), _site(PANEL)
 # Nobody is paid through us: no campaign ever waits for money. Every BIGINT column holds it.
 BALANCE_CENTS = 10**15
 PAGE = 2000
@@ -166,13 +171,22 @@ class InhouseCrowd(InhouseWorkers):
             submitted = list(assignments.select_related("member").order_by("submitted_at", "pk"))
         return map(_submission, submitted)
 
-    def tend(self, hit_type_id: str) -> None:
+    def tend(self, hit_type_id: str, *, may_grow: bool = True) -> None:
         """Nothing: it looks after itself."""
+
+    def surplus(self, hit_type_id: str) -> Mapping[str, int]:
+        return {}
+
+    def billed_cents(self, hit_type_id: str) -> int | None:
+        return None
+
+    def surplus_booked(self, names: Iterable[str]) -> None:
+        """Nothing: there is none."""
 
     def approve(self, assignment_id: str) -> None:
         self._decide(assignment_id, Assignment.Status.APPROVED)
 
-    def reject(self, assignment_id: str, *, reason: str) -> None:
+    def reject(self, assignment_id: str, *, reason: str, why: RejectionReason) -> None:
         self._decide(assignment_id, Assignment.Status.REJECTED, feedback=reason)
 
     def overturn(self, assignment_id: str) -> None:

@@ -26,7 +26,6 @@ from annotation.crowd.inhouse.models import (
     Visit,
 )
 from annotation.crowd.inhouse.visits import is_full, open_visit
-from annotation.protocol.policy.crowds import INHOUSE
 
 MOST_COUNTED = 1000
 MOST_ANSWER_BYTES = 262_144
@@ -56,6 +55,7 @@ class OpenQueue:
     title: str
     description: str
     reward_cents: int
+    seconds: int  # that a member has for one
     count: int  # no further than MOST_COUNTED
 
 
@@ -135,7 +135,7 @@ def _claim(
 ) -> Assignment | None:
     if not _take_one(candidate.hit, now):
         return None
-    if visit is not None or member.crowd != INHOUSE.kind:
+    if visit is not None or not member.is_of_team:
         _hold_open(visit)
     return Assignment.objects.create(
         posted_hit_id=candidate.hit,
@@ -238,7 +238,7 @@ def _sheet(answers: Mapping[str, str]) -> str:
 def _handed_in(member: Member) -> Assignment.Status:
     """What somebody on a visit hands in is submitted when the visit is finished."""
     status = Assignment.Status
-    return status.SUBMITTED if member.crowd == INHOUSE.kind else status.HELD
+    return status.SUBMITTED if member.is_of_team else status.HELD
 
 
 def _store_answers(which: Q, status: Assignment.Status, sheet: str, now: datetime) -> int:
@@ -319,6 +319,7 @@ def open_queues(
             title=line.title,
             description=line.description,
             reward_cents=line.reward_cents,
+            seconds=line.assignment_seconds,
             count=queue.count(member, line.pk, now, most=MOST_COUNTED),
         )
         for line in (queues_of(member, now=now) if queues is None else queues)

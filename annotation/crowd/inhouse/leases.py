@@ -6,21 +6,22 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from annotation.crowd.inhouse.models import Assignment, PostedHit
-from annotation.protocol.policy.crowds import PANEL
+from annotation.protocol.policy.crowds import CROWDS
 
 BATCH = 500
 # For so long a visit can be finished, which submits what was done in it.
 VISIT = timedelta(hours=24)
+# Other panels tell themselves who has come back, and so who has not.
+UNTOLD = [kind for kind, traits in CROWDS.items() if traits.by_link and not traits.by_study]
 
 
 def sweep(now: datetime) -> int:
     """Carry out all that has fallen due; how many assignments are open again."""
     PostedHit.objects.filter(is_open=True, expires_at__lte=now).update(is_open=False)
-    # Where the panel itself tells who has come back, it also tells who has not.
     held = Assignment.objects.filter(
         status=Assignment.Status.HELD,
         submitted_at__lte=now - VISIT,
-        posted_hit__queue__crowd=PANEL.kind,
+        posted_hit__queue__crowd__in=UNTOLD,
     ).order_by("pk")
     return lapse(Q(), now) + sum(end(one, Assignment.Status.LAPSED) for one in list(held))
 

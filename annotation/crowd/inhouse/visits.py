@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, QuerySet
 
 from annotation.crowd.inhouse.leases import give_back_all
-from annotation.crowd.inhouse.members import deactivate
+from annotation.crowd.inhouse.members import deactivate, is_member
 from annotation.crowd.inhouse.models import (
     HANDED_IN,
     Assignment,
@@ -29,40 +29,17 @@ from annotation.crowd.inhouse.models import (
     Visit,
 )
 from annotation.crowd.inhouse.models.panels import new_code
-from annotation.protocol.policy.crowds import INHOUSE, PROLIFIC
+from annotation.protocol.policy.panels import OTHER, PANELS
 from core.errors import UserError
 
 MOST_TASKS = 100
 LONGEST_ID, LONGEST_SESSION = 128, 64
 LONGEST_URL = 500
-OTHER = "other"
 NO_FURTHER_PART = "You can take no further part. Return the study on the panel's own page."
 # In place of a person's id, where the panel has not filled in its link.
 _UNFILLED = re.compile("[{}%<>\\[\\]$\ufffd]")
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _CODE = re.compile(r"[A-Za-z0-9_-]{4,64}")
-
-
-@dataclass(frozen=True)
-class Panel:
-    """How a panel names people in the links that it sends them by."""
-
-    title: str
-    parameter: str
-    # What the panel puts the person's id in place of; empty: it adds parameter and id by itself.
-    placeholder: str = ""
-    # The parameter that names the visit, where the panel tells by its API what came of that.
-    session: str = ""
-
-
-# As these panels' own help pages have it; any other one works with the parameter's name.
-PANELS: Mapping[str, Panel] = {
-    "connect": Panel("CloudResearch Connect", "participantId"),
-    "sona": Panel("SONA", "sona_id", "%SURVEY_CODE%"),
-    "clickworker": Panel("Clickworker", "user_id"),
-    OTHER: Panel("the panel", "id"),
-    PROLIFIC.kind: Panel("Prolific", "PROLIFIC_PID", session="SESSION_ID"),
-}
 
 
 @dataclass(frozen=True)
@@ -86,6 +63,7 @@ def open_link(
     parameter: str = "",
     code: str = "",
     return_url: str = "",
+    note: str = "",
     now: datetime,
 ) -> PanelLink:
     """To the HITs of this type. UserError where the panel could not use it."""
@@ -106,6 +84,7 @@ def open_link(
         tasks=tasks,
         code=code,
         return_url=return_url,
+        note=note,
         created_at=now,
     )
 
@@ -221,6 +200,15 @@ def _panel(link: PanelLink) -> str:
     return f"{OTHER}-{link.key}" if link.panel == OTHER else link.panel
 
 
+def participants_called(name: str, hit_type_id: str) -> list[str]:
+    """The worker ids of those who came to these HITs under this ID of a panel's."""
+    if is_member(name):
+        return [name]
+    known = Participant.objects.filter(external_id=name.replace("\0", ""))
+    here = known.filter(member__visits__link__in=links_to(hit_type_id))
+    return sorted(set(here.values_list("member__worker_id", flat=True)))
+
+
 def visits_of(member: Member) -> QuerySet[Visit]:
     """Those under way first, of which the last one begun, and then the last one finished."""
     visits = Visit.objects.filter(member=member).select_related("link__queue")
@@ -229,7 +217,7 @@ def visits_of(member: Member) -> QuerySet[Visit]:
 
 def open_visit(member: Member, queue_id: str = "") -> Visit | None:
     """The one under way, to this queue where it is given; none of somebody of the team."""
-    if member.crowd == INHOUSE.kind:
+    if member.is_of_team:
         return None
     here = Q(link__queue__queue_id=queue_id) if queue_id else Q()
     return visits_of(member).filter(here, finished_at=None).first()
@@ -271,7 +259,7 @@ def finish(visit: Visit, *, now: datetime) -> bool:
         if not visit.assignments.filter(status=Assignment.Status.HELD).exists():
             transaction.set_rollback(True)
             return False
-        if not PANELS[visit.link.panel].session:
+        if not PANELS[visit.link.panel].crowd.by_study:
             submit_all(visit, now=now)
     visit.finished_at = now
     return True

@@ -1,7 +1,7 @@
 """Mechanical Turk by boto3: production, sandbox and the emulator differ by the endpoint alone."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from annotation.crowd.mturk.requirements import qualification_requirements
 from annotation.crowd.mturk.workers import PAGE, MTurkWorkers
 from annotation.crowd.mturk.xml import external_question
 from annotation.crowd.port import CrowdError, CrowdHit, CrowdSite, HitTypeSpec, Submission
+from annotation.protocol.screening.control import RejectionReason
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk.type_defs import HITTypeDef
@@ -152,8 +153,17 @@ class MTurkCrowd(MTurkWorkers):
         if unreadable is not None:  # told when all others are given
             raise unreadable
 
-    def tend(self, hit_type_id: str) -> None:
+    def tend(self, hit_type_id: str, *, may_grow: bool = True) -> None:
         """Nothing: it looks after itself."""
+
+    def surplus(self, hit_type_id: str) -> Mapping[str, int]:
+        return {}
+
+    def billed_cents(self, hit_type_id: str) -> int | None:
+        return None
+
+    def surplus_booked(self, names: Iterable[str]) -> None:
+        """Nothing: there is none."""
 
     def approve(self, assignment_id: str) -> None:
         with translated(self._endpoint):
@@ -162,7 +172,7 @@ class MTurkCrowd(MTurkWorkers):
             except ClientError as refusal:
                 self._pass_if(assignment_id, "Approved", refusal)
 
-    def reject(self, assignment_id: str, *, reason: str) -> None:
+    def reject(self, assignment_id: str, *, reason: str, why: RejectionReason) -> None:
         with translated(self._endpoint):
             try:
                 self._client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=reason)

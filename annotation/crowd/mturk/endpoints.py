@@ -23,12 +23,12 @@ def is_sandbox(endpoint: str) -> bool:
 
 def crowd_site(endpoint: str) -> CrowdSite:
     if is_sandbox(endpoint):
-        money = "This is Amazon's sandbox: no real money moves."
+        money = "This was Amazon's sandbox, which is closed: no real money moves."
         return CrowdSite(endpoint, "MTurk's sandbox", SETTING, money, is_public=True)
     if is_amazon(endpoint):
         money = (
-            "This is Mechanical Turk's production: publishing spends real money, and submitted work"
-            " cannot be taken back."
+            "This was Amazon's production, which is closed: if it answers, publishing spends real"
+            " money, and submitted work cannot be taken back."
         )
         name = "MTurk's production"
         return CrowdSite(endpoint, name, SETTING, money, is_production=True, is_public=True)

@@ -1,8 +1,9 @@
 """Prolific as the pipeline sees it: it sends and pays people, who work on this site."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 
 from django.utils import timezone
@@ -12,15 +13,19 @@ from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.models import Notice, Participant, Visit
 from annotation.crowd.inhouse.visits import links_to
 from annotation.crowd.port import CrowdError, CrowdSite
-from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE, StudySubmission
+from annotation.crowd.prolific.api.submissions import (
+    RejectionCategory,
+    StudySubmission,
+)
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import PRODUCTION
 from annotation.crowd.prolific.errors import OutcomeUnknown
 from annotation.crowd.prolific.events import keep_subscribed
 from annotation.crowd.prolific.models import BonusPayment, Study
 from annotation.crowd.prolific.studies import UNDECIDED, Tender, refused_in_part
-from annotation.crowd.prolific.submissions import OUTCOMES, OVER, follow, move
+from annotation.crowd.prolific.submissions import OUTCOMES, OVER, UNPAID, follow, move
 from annotation.protocol.policy.crowds import PROLIFIC
+from annotation.protocol.screening.control import RejectionReason
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +33,21 @@ SETTING = "QUORUM_PROLIFIC"
 # Bonuses are made in the minutes after they are asked for; one that a day later is not there was
 # never made.
 PATIENCE = timedelta(days=1)
-PADDING = (
-    " Some questions in each task have a known answer, and the instructions say that tasks are"
-    " rejected where these are answered wrong."
-)
+CURRENCY = "USD"  # of all sums here
+CATEGORIES: Mapping[RejectionReason, RejectionCategory] = {
+    RejectionReason.UNANSWERED: "FAILED_INSTRUCTIONS",
+    RejectionReason.MISSED: "FAILED_CHECK",
+    RejectionReason.MANUAL: "OTHER",
+}
+# Of the rules of a check, whose sentence alone is shorter than Prolific wants it. A person writes
+# a reason that is long enough.
+PADDING: Mapping[RejectionReason, str] = {
+    RejectionReason.UNANSWERED: " The instructions ask for an answer to every question of a task,"
+    " and tasks in which one was left out are rejected.",
+    RejectionReason.MISSED: " Some questions in each task have a known answer, and the instructions"
+    " say that tasks are rejected where these are answered wrong.",
+    RejectionReason.MANUAL: "",
+}
 
 
 def prolific_site(endpoint: str) -> CrowdSite:
@@ -84,7 +100,18 @@ class ProlificCrowd(InhouseCrowd):
                     " QUORUM_PROLIFIC_PROJECT to one of its own.",
                     permanent=False,
                 )
+            self._check_currency(self._workspace)
         return self._workspace
+
+    def _check_currency(self, workspace_id: str) -> None:
+        currency = self._client.workspaces.balance(workspace_id).currency
+        if currency != CURRENCY:
+            raise CrowdError(
+                f"The workspace {workspace_id} at Prolific pays in {currency}, and Quorum counts "
+                f"in {CURRENCY}: set QUORUM_PROLIFIC_PROJECT to a project of a workspace in "
+                f"{CURRENCY}.",
+                permanent=False,
+            )
 
     def _has_project(self, workspace_id: str) -> bool:
         if self._project_id is None:
@@ -92,7 +119,7 @@ class ProlificCrowd(InhouseCrowd):
         projects = self._client.workspaces.projects(workspace_id)
         return any(one.project_id == self._project_id for one in projects)
 
-    def tend(self, hit_type_id: str) -> None:
+    def tend(self, hit_type_id: str, *, may_grow: bool = True) -> None:
         """The studies of its links; one that cannot be tended keeps no other waiting."""
         fault: CrowdError | None = None
         self._subscribe()
@@ -100,7 +127,12 @@ class ProlificCrowd(InhouseCrowd):
             "link__queue"
         ):
             tender = Tender(
-                self._client, self._workspace_id, self._project_id, study, self._clock()
+                self._client,
+                self._workspace_id,
+                self._project_id,
+                study,
+                self._clock(),
+                may_grow=may_grow,
             )
             try:
                 with translated():
@@ -111,6 +143,32 @@ class ProlificCrowd(InhouseCrowd):
                     Study.objects.filter(pk=study.pk).update(coming=0)
         if fault is not None:
             raise fault
+
+    def surplus(self, hit_type_id: str) -> Mapping[str, int]:
+        links = links_to(hit_type_id)
+        studies = Study.objects.filter(link__in=links).exclude(passed_on=[], approved_unseen=[])
+        paid = Visit.objects.filter(link__in=links, surplus_cents__gt=0, surplus_booked=False)
+        return {
+            **{f"visit {pk}": cents for pk, cents in paid.values_list("pk", "surplus_cents")},
+            **{
+                f"submission {submission}": cents
+                for study in studies.select_related("link__queue")
+                for submission, cents in study.paid_unseen.items()
+            },
+        }
+
+    def surplus_booked(self, names: Iterable[str]) -> None:
+        """Of visits, which are many; the strays of a study come with it."""
+        booked = [one.removeprefix("visit ") for one in names if one.startswith("visit ")]
+        Visit.objects.filter(pk__in=booked).update(surplus_booked=True)
+
+    def billed_cents(self, hit_type_id: str) -> int | None:
+        studies = Study.objects.filter(link__in=links_to(hit_type_id)).exclude(study_id="")
+        bills = studies.values_list("at_rest", "billed")
+        known = [billed for at_rest, billed in bills if at_rest and billed is not None]
+        if not known or len(known) < len(bills):
+            return None
+        return int(sum(known, Decimal()).quantize(Decimal(1), ROUND_HALF_UP))
 
     def _subscribe(self) -> None:
         """Without events, passes see the same a little later."""
@@ -128,7 +186,7 @@ class ProlificCrowd(InhouseCrowd):
             self._decide_visit(visit, Visit.Outcome.APPROVED, approve)
         super().approve(assignment_id)
 
-    def reject(self, assignment_id: str, *, reason: str) -> None:
+    def reject(self, assignment_id: str, *, reason: str, why: RejectionReason) -> None:
         visit = self._visit(assignment_id)
         if visit.link.tasks > 1:
             raise refused_in_part(visit.link.tasks)
@@ -136,11 +194,11 @@ class ProlificCrowd(InhouseCrowd):
             reject = partial(
                 self._client.submissions.reject,
                 visit.session_id,
-                category="FAILED_CHECK",
-                message=_long_enough(reason),
+                category=CATEGORIES[why],
+                message=reason + PADDING[why] if len(reason) < PROLIFIC.shortest_reason else reason,
             )
             self._decide_visit(visit, Visit.Outcome.REJECTED, reject)
-        super().reject(assignment_id, reason=reason)
+        super().reject(assignment_id, reason=reason, why=why)
 
     def _decide_visit(
         self, visit: Visit, outcome: Visit.Outcome, call: Callable[[], StudySubmission]
@@ -169,8 +227,11 @@ class ProlificCrowd(InhouseCrowd):
     def overturn(self, assignment_id: str) -> None:
         """Prolific lists the call, and does not say whom it lets do so."""
         visit = self._visit(assignment_id)
-        if visit.outcome == Visit.Outcome.RETURNED:
-            raise refused(f"Assignment {assignment_id} was returned at Prolific, which pays none.")
+        if visit.outcome in UNPAID:
+            raise refused(
+                f"Assignment {assignment_id} is of a visit that was {visit.outcome} at Prolific, "
+                "which pays no task of it."
+            )
         if visit.outcome == Visit.Outcome.REJECTED:
             # Where an earlier call came so far, it is not rejected any more.
             if self._client.submissions.get(visit.session_id).status == "REJECTED":
@@ -235,6 +296,7 @@ class ProlificCrowd(InhouseCrowd):
     def _mark(self, payment: BonusPayment) -> None:
         payment.paid_at = self._clock()
         payment.save(update_fields=["paid_at"])
+        Study.objects.filter(link=payment.visit.link_id).update(at_rest=False, billed=None)
 
     def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
         """In a message at Prolific; where its answer is lost, it may arrive twice."""
@@ -255,8 +317,3 @@ class ProlificCrowd(InhouseCrowd):
         if visit is None:
             raise missing("visit of the assignment", assignment_id)
         return visit
-
-
-def _long_enough(reason: str) -> str:
-    """What the participant reads: at least as long as Prolific wants it."""
-    return reason if len(reason) >= LEAST_MESSAGE else reason + PADDING

@@ -67,6 +67,10 @@ def refused(
 def _feature(said: str) -> str | None:
     """How Prolific words that an account lacks a feature."""
     words = said.lower()
+    if "is_external_study_url_secure" in words:
+        return "ask Prolific for secured links, or set QUORUM_PROLIFIC_SECURE_LINKS to 0"
+    if "permission" in words and "completion_codes" in words:
+        return "ask Prolific for screen-outs, or close the link and open one without"
     if "permission" in words and "feature" in words:
         return "ask Prolific to enable the feature for the workspace"
     return None

@@ -44,7 +44,7 @@ class Item:
 
     name: str
     query: str
-    question: str
+    judged: str  # against it: another question, or where there is none an answer
 
 
 @dataclass(frozen=True)
@@ -189,15 +189,16 @@ def _question_form(answer: httpx.Response) -> QuestionForm:
 def _item(fieldset: HtmlElement, url: str) -> Item:
     choices = fieldset.xpath(".//input[@type='radio']")
     names = {choice.get("name") for choice in choices}
-    texts = [fieldset.find_class(name) for name in ("query", "question")]
+    other = "question" if fieldset.find_class("question") else "answer"
+    texts = [fieldset.find_class(name) for name in ("query", other)]
     if (
         not {"0", "1"} <= {choice.get("value") for choice in choices}
         or len(names) != 1
         or any(len(nodes) != 1 for nodes in texts)
     ):
         raise UserError(f"The question page {_short(url)} has an item without texts or choices.")
-    query, question = (nodes[0].text_content() for nodes in texts)
-    return Item(name=names.pop(), query=query, question=question)
+    query, judged = (nodes[0].text_content() for nodes in texts)
+    return Item(name=names.pop(), query=query, judged=judged)
 
 
 def _parse(answer: httpx.Response) -> HtmlElement:

@@ -9,12 +9,15 @@ from core.files.rows import Row, RowFault, read_rows, text_field
 from core.text.clean import normalise_question
 
 MOST_CHARACTERS = 200_000
-KINDS = "question and meaning, or query and question (with a label of 1 or 0; 1 when left out)"
+KINDS = (
+    "question and meaning, or query and question, or query and answer (with a label of 1 or 0; 1 "
+    "when left out)"
+)
 
 
 @dataclass
 class Gold:
-    """Questions in their normal form: the meaning of each, and the label of single pairs.
+    """Texts in their normal form: the meaning of questions, and the label of single pairs.
 
     `plain`: pairs that a reader gets right more often than others, such as controls.
     """
@@ -54,6 +57,12 @@ def read_gold(paths: Iterable[Path]) -> Gold:
     return gold
 
 
+def learn_answers(gold: Gold, path: Path) -> None:
+    """Of controls whose answers are right for their queries as well."""
+    for row in read_rows(path, required=()):
+        gold.labels[_question(row, "query"), _question(row, "answer")] = 1
+
+
 def _add(gold: Gold, row: Row) -> None:
     if row.fault:
         raise RowFault(row.fault)
@@ -64,9 +73,10 @@ def _add(gold: Gold, row: Row) -> None:
             raise RowFault("the question has had another meaning in an earlier row")
     elif "query" in row.fields:
         label = _label(row)
-        pair = _question(row, "query"), _question(row, "question")
+        judged = "question" if "question" in row.fields else "answer"
+        pair = _question(row, "query"), _question(row, judged)
         if gold.labels.setdefault(pair, label) != label:
-            raise RowFault("the query and the question have had another label in an earlier row")
+            raise RowFault(f"the query and the {judged} have had another label in an earlier row")
     else:
         raise RowFault(f"a row holds {KINDS}")
 

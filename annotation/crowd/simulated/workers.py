@@ -179,9 +179,7 @@ class Simulation:
         return done
 
     def _answers(self, worker: Worker, form: QuestionForm) -> Mapping[str, str]:
-        return {
-            item.name: str(self.judge(worker, item.query, item.question)) for item in form.items
-        }
+        return {item.name: str(self.judge(worker, item.query, item.judged)) for item in form.items}
 
     def judge(self, worker: Worker, query: str, question: str) -> int:
         draw = fraction(self._profiles.seed, worker.id, query, question)

@@ -1,6 +1,7 @@
 """What a member has earned at the site's Turk, by day and requester."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
@@ -8,7 +9,20 @@ from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.wire.session import Session
 
-MOST_REJECTIONS = 50  # that are shown, the newest
+MOST_REMARKS = 50  # that are shown, the newest
+# What requesters wrote to the worker, by its heading.
+REMARKS = {
+    "Rejected work": "SELECT t.title, a.submitted_at AS at, COALESCE(a.feedback, '') AS text,"
+    " 0 AS cents"
+    " FROM assignments a JOIN hits USING (hit_id) JOIN hit_types t USING (hit_type_id)"
+    " WHERE a.worker_id = :worker AND a.status = 'Rejected'",
+    "Feedback and bonuses": "SELECT t.title, a.approved_at AS at, a.feedback AS text, 0 AS cents"
+    " FROM assignments a JOIN hits USING (hit_id) JOIN hit_types t USING (hit_type_id)"
+    " WHERE a.worker_id = :worker AND a.status = 'Approved' AND a.feedback <> ''"
+    " UNION ALL SELECT t.title, b.granted_at, b.reason, b.cents"
+    " FROM bonuses b JOIN hits USING (hit_id) JOIN hit_types t USING (hit_type_id)"
+    " WHERE b.worker_id = :worker",
+}
 
 
 @dataclass
@@ -28,17 +42,18 @@ class Day:
 
 
 @dataclass(frozen=True)
-class Rejection:
+class Remark:
     requester: str
     title: str
-    submitted_at: datetime
-    feedback: str
+    at: datetime
+    text: str
+    cents: int  # of a bonus
 
 
 @dataclass(frozen=True)
 class Earnings:
     days: list[Day]  # the newest first
-    rejections: list[Rejection]
+    remarks: Mapping[str, list[Remark]]  # by their heading, the newest first
 
     def total(self, name: str) -> int:
         return sum(getattr(day, name) for day in self.days)
@@ -47,14 +62,17 @@ class Earnings:
 def earnings_of(worker_id: str, environment: Environment) -> Earnings:
     """Of closed accounts too."""
     days: list[Day] = []
-    rejections: list[Rejection] = []
+    remarks: dict[str, list[Remark]] = {heading: [] for heading in REMARKS}
     for account in RequesterAccount.objects.order_by("name"):
         with store_of(account, environment).reading() as session:
             days += _days(session, account.name, worker_id)
-            rejections += _rejections(session, account.name, worker_id)
+            for heading, query in REMARKS.items():
+                remarks[heading] += _remarks(session, account.name, worker_id, query)
     days.sort(key=lambda one: one.day, reverse=True)
-    rejections.sort(key=lambda one: one.submitted_at, reverse=True)
-    return Earnings(days, rejections[:MOST_REJECTIONS])
+    for said in remarks.values():
+        said.sort(key=lambda one: one.at, reverse=True)
+        del said[MOST_REMARKS:]
+    return Earnings(days, remarks)
 
 
 def _days(session: Session, requester: str, worker_id: str) -> list[Day]:
@@ -90,19 +108,17 @@ def _add(day: Day, status: str, number: int, cents: int) -> None:
         day.rejected = number
 
 
-def _rejections(session: Session, requester: str, worker_id: str) -> list[Rejection]:
+def _remarks(session: Session, requester: str, worker_id: str, query: str) -> list[Remark]:
     rows = session.db.execute(
-        "SELECT t.title, a.submitted_at, a.feedback FROM assignments a JOIN hits USING (hit_id)"
-        " JOIN hit_types t USING (hit_type_id) WHERE a.worker_id = ? AND a.status = 'Rejected'"
-        " ORDER BY a.submitted_at DESC LIMIT ?",
-        (worker_id, MOST_REJECTIONS),
+        f"{query} ORDER BY at DESC LIMIT :most", {"worker": worker_id, "most": MOST_REMARKS}
     )
     return [
-        Rejection(
+        Remark(
             requester,
             row["title"],
-            datetime.fromtimestamp(row["submitted_at"], UTC),
-            row["feedback"] or "",
+            datetime.fromtimestamp(row["at"], UTC),
+            row["text"],
+            row["cents"],
         )
         for row in rows
     ]

@@ -92,7 +92,10 @@ def new_payout(account: RequesterAccount) -> Payout:
 def numbered_payout(account: RequesterAccount, number: int) -> Payout:
     payout = account.payouts.filter(number=number).first() if 0 < number < 1 << 31 else None
     if payout is None:
-        raise UserError(f"{account} has no pay-out {number}: it has {account.payouts.count()}.")
+        made = account.payouts.count()
+        if not made:
+            raise UserError(f"{account} has no pay-outs yet: `quorum turk pay-out {account}`.")
+        raise UserError(f"{account} has no pay-out {number}: it has {made}.")
     return payout
 
 

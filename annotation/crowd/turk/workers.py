@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
+from statistics import median
 from typing import Any, NamedTuple
 
 from annotation.crowd.emulator.errors import Refused
@@ -38,6 +39,7 @@ class Lack:
     type_id: str  # empty: nobody can ask for it
 
 
+MEASURED = 5  # times of a type from which on their median is told
 MESSAGES = 5  # of requesters, that a worker sees
 
 
@@ -54,6 +56,7 @@ class Group:
     hits: int
     newest: float
     minutes: int
+    took: float | None  # seconds, the median of the last ones; None: too few were submitted
     unmet: list[Lack]
     may_preview: bool
 
@@ -135,6 +138,7 @@ class TurkWorker:
             held = qualifications.held_values(session, self._figures)
             known = qualification_requests.known(session, self.worker_id)
             offered = {row["qualification_type_id"] for row in known if row["status"] == "Active"}
+            took = assignments.times(session)
             for row in assignments.open_groups(session, self.worker_id):
                 unmet = [
                     requirement
@@ -144,7 +148,9 @@ class TurkWorker:
                 guards = {requirement["ActionsGuarded"] for requirement in unmet}
                 if qualifications.GUARDS[2] not in guards:
                     lacks = [_lack(session, each, offered) for each in unmet]
-                    yield _group(name, row, lacks, may_preview=guards <= {qualifications.GUARDS[0]})
+                    may_preview = guards <= {qualifications.GUARDS[0]}
+                    times = took.get(row["hit_type_id"], ())
+                    yield _group(name, row, lacks, times, may_preview=may_preview)
 
     def in_hand(self) -> list[Held]:
         held = []
@@ -264,7 +270,9 @@ def _known(store: Store, worker_id: str) -> dict[str, Any] | None:
     return known and dict(known)
 
 
-def _group(name: str, row: Row, unmet: list[Lack], *, may_preview: bool) -> Group:
+def _group(
+    name: str, row: Row, unmet: list[Lack], times: Sequence[float], *, may_preview: bool
+) -> Group:
     return Group(
         requester=name,
         hit_id=row["hit_id"],
@@ -275,6 +283,7 @@ def _group(name: str, row: Row, unmet: list[Lack], *, may_preview: bool) -> Grou
         hits=row["hits"],
         newest=row["newest"],
         minutes=max(1, row["assignment_seconds"] // 60),
+        took=median(times) if len(times) >= MEASURED else None,
         unmet=unmet,
         may_preview=may_preview,
     )

@@ -1,5 +1,6 @@
 """The state on disk: one SQLite file, a connection for each thread, one writer at a time."""
 
+import re
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
@@ -12,6 +13,8 @@ from annotation.crowd.wire.errors import StartError
 from annotation.crowd.wire.session import Clock, Session
 
 BUSY_SECONDS = 30.0
+# What a schema got later is made in files that are there too.
+ADDITION = re.compile("^CREATE [A-Z ]+ IF NOT EXISTS|^INSERT OR IGNORE", re.MULTILINE)
 
 SessionT = TypeVar("SessionT", bound=Session)
 
@@ -61,16 +64,15 @@ class Store(ABC, Generic[SessionT]):
             raise sqlite3.DatabaseError("it is not a state file of this version")
         db.execute("PRAGMA journal_mode = WAL")
         with self._transaction(db, "BEGIN IMMEDIATE") as session:
-            if not _has_tables(db):
-                self._create(session)
-
-    def _create(self, session: SessionT) -> None:
-        # executescript would commit first: the statements are run one by one instead.
-        for statement in _statements(self.schema.read_text(encoding="utf-8")):
-            session.db.execute(statement)
-        self.fill(session)
-        session.db.execute(f"PRAGMA application_id = {self.application_id}")
-        session.db.execute(f"PRAGMA user_version = {self.version}")
+            is_new = not _has_tables(db)
+            # executescript would commit first: the statements are run one by one instead.
+            for statement in _statements(self.schema.read_text(encoding="utf-8")):
+                if is_new or ADDITION.search(statement):
+                    db.execute(statement)
+            if is_new:
+                self.fill(session)
+                db.execute(f"PRAGMA application_id = {self.application_id}")
+                db.execute(f"PRAGMA user_version = {self.version}")
 
     @contextmanager
     def reading(self) -> Iterator[SessionT]:

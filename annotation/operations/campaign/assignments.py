@@ -100,10 +100,11 @@ def _execute_approve(campaign: Campaign, options: Options) -> Result:
 def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
     assignment, reason = options["assignment"], options["reason"]
     seen = decisions.preview_rejection(campaign, assignment, reason=reason)
+    crowd = campaign.policy.crowd_traits
     return [
         f"Assignment {seen.assignment} of {name_of(campaign, seen.worker)} is rejected and not "
         f"paid{clause('; {} is free again', seen.cents)}. A rejection lowers a worker's approval "
-        "rate at the crowd.",
+        f"rate at the crowd. You can overturn it {crowd.reverses}.",
         f"{seen.votes:,} votes no longer count, and the next passes request them again. The "
         "review of its controls does not change: the rejection does not count towards the rule "
         "that excludes workers.",

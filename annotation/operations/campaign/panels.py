@@ -4,34 +4,53 @@ from collections.abc import Callable
 from functools import partial
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.access.roles import MANAGE_WORKERS
+from annotation.access.roles import MANAGE_WORKERS, campaigns_where
 from annotation.crowd.inhouse import visits
-from annotation.crowd.inhouse.models import Member, PanelLink
+from annotation.crowd.inhouse.models import Member, PanelLink, Queue
 from annotation.crowd.inhouse.models.panels import new_code
-from annotation.crowd.inhouse.visits import PANELS
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import LEAVE, shut
+from annotation.crowd.prolific.studies import LEAVE, known_in, shut
 from annotation.models import Campaign, OutboxMessage
+from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
-from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.dollars import cents_of, dollars
+from annotation.pipeline.ledger.pay import minutes_of, underpaid
 from annotation.pipeline.outbox.claims import UNSENT
-from annotation.protocol.policy.crowds import PROLIFIC
+from annotation.protocol.policy.crowds import CROWDS, CrowdTraits
+from annotation.protocol.policy.panels import PANELS
 from core.errors import UserError
 
 MOST_MINUTES = 600
+STUDIES = " and ".join(each.title for each in CROWDS.values() if each.by_study)
 OPEN = (
     Argument("panel", "choice", "Panel", choices=tuple(PANELS)),
     Argument(
         "minutes",
         "count",
         "Minutes of a visit",
-        "as Prolific shows them to participants; of Prolific alone",
+        f"as {STUDIES} shows them to participants; there alone",
         optional=True,
         maximum=MOST_MINUTES,
+    ),
+    Argument(
+        "screen_out",
+        "dollars",
+        "Screen-out payment",
+        f"for participants who find no task; at {STUDIES} alone, where the workspace has "
+        "screen-outs",
+        optional=True,
+    ),
+    Argument(
+        "known",
+        "name",
+        "Known participants of",
+        f"a campaign: only participants whose work in it was approved; at {STUDIES} alone",
+        optional=True,
     ),
     Argument(
         "tasks",
@@ -62,12 +81,29 @@ OPEN = (
         "where participants go afterwards; {person} and {code} stand for their ID and code",
         optional=True,
     ),
+    Argument(
+        "note",
+        "name",
+        "Note",
+        "for yourself: it tells apart the links to one panel",
+        optional=True,
+    ),
+)
+RETURN_REASON = Argument(
+    "reason",
+    "text",
+    "Reason",
+    f"participants read it in the request of {STUDIES}",
+    default=f"{STUDIES} says that you have completed this study, but no finished tasks of yours "
+    "are here. Please return the study, or write to us if that is wrong.",
 )
 LINK = Argument("link", "name", "Link", "its key, as the page of the panels shows it")
-WORKER = Argument("worker", "worker", "Participant", "worker ID")
-
-
-LEAST_HOURLY_CENTS = 800  # Prolific's minimum in dollars; in pounds it is 600
+WORKER = Argument("worker", "worker", "Participant", "worker ID, or the panel's ID")
+OF_STUDIES = ("minutes", "screen_out", "known")
+NO_CONTACT = (
+    "QUORUM_CONTACT is not set: participants read no address where they can ask, complain, or have "
+    "their ID deleted."
+)
 
 
 def url_of(link: PanelLink) -> str:
@@ -81,85 +117,180 @@ def _open(campaign: Campaign, options: Options) -> Result:
     traits, panel = campaign.policy.crowd_traits, options["panel"]
     if not traits.by_link:
         raise UserError(
-            f"People of {campaign} do not come by a link: create a campaign with --crowd panel or "
-            "prolific."
+            f"People of {campaign} do not come by a link: create a campaign with --crowd "
+            f"{' or '.join(each.kind for each in CROWDS.values() if each.by_link)}."
         )
-    if (traits is PROLIFIC) != (panel == PROLIFIC.kind):
+    if PANELS[panel].crowd != traits:
         raise UserError(f"The people of {campaign} come from {traits.title}, not from {panel}.")
     if not campaign.hit_type_id:
         raise UserError(f"Publish {campaign} first: there are no tasks to send people to.")
+    note = (options["note"] or "").strip()
+    alike = visits.links_to(campaign.hit_type_id).filter(panel=panel, note=note, closed_at=None)
+    if alike.exists():
+        raise UserError(
+            f"{campaign} has an open link to {PANELS[panel].title} already: close it first, or "
+            "give this one a note that tells them apart."
+        )
     open_link = partial(
-        visits.open_link, campaign.hit_type_id, panel, tasks=options["tasks"], now=timezone.now()
+        visits.open_link,
+        campaign.hit_type_id,
+        panel,
+        tasks=options["tasks"],
+        note=note,
+        now=timezone.now(),
     )
     if panel == "sona" and "{person}" not in (options["return_url"] or ""):
         raise UserError(
             "SONA credits people by its completion URL: give it as the return link, with {person} "
             "in place of XXX."
         )
-    if traits is PROLIFIC:
+    if traits.by_study:
         link = _open_study(campaign, options, open_link)
     else:
-        if options["minutes"]:
-            raise UserError("Minutes are for a study at Prolific: leave them out.")
+        if any(options[name] for name in OF_STUDIES):
+            raise UserError(
+                f"Minutes, screen-outs, and known participants are for a study at {STUDIES}: leave "
+                "them out."
+            )
         link = open_link(
             parameter=options["parameter"] or "",
             code=options["code"] or "",
             return_url=(options["return_url"] or "").strip(),
         )
-    return {"link": link.key, "url": url_of(link)}
+    warnings = _warnings(campaign, options)
+    warned = {"warning": " ".join(warnings)} if warnings else {}
+    return {"link": link.key, "url": url_of(link), **warned}
+
+
+def _what_to_do_there(campaign: Campaign, options: Options) -> str:
+    panel = PANELS[options["panel"]]
+    return f"at {panel.title}: {panel.advice}"
+
+
+def _preview_open(campaign: Campaign, options: Options) -> list[str]:
+    return [*_try_open(campaign, options), *_warnings(campaign, options)]
+
+
+def _warnings(campaign: Campaign, options: Options) -> list[str]:
+    warnings = [] if settings.CONTACT else [NO_CONTACT]
+    taken = minutes_of(campaign, options["tasks"])
+    if taken and taken > options["minutes"]:
+        warnings.append(
+            f"By the campaign's other links, visits of {options['tasks']} tasks would take {taken} "
+            f"minutes, not {options['minutes']}. Give the minutes that visits really take."
+        )
+    return [*warnings, *underpaid(campaign)]
+
+
+_try_open = tried(_open, "People who come by the link do {tasks} tasks, then get their code.")
 
 
 def _open_study(
     campaign: Campaign, options: Options, open_link: Callable[..., PanelLink]
 ) -> PanelLink:
-    """The next pass makes the study at Prolific, and publishes it."""
+    """The next pass makes the study at the crowd, and publishes it."""
     policy, tasks, minutes = campaign.policy, options["tasks"], options["minutes"]
+    traits = policy.crowd_traits
     if any(options[name] for name in ("parameter", "code", "return_url")):
-        raise UserError("Prolific's link has all it needs: leave out the others' options.")
+        raise UserError(
+            f"The link of {traits.title} has all it needs: leave out the others' options."
+        )
     if not minutes or not 1 <= minutes <= MOST_MINUTES:
         raise UserError(
-            f"Say how many minutes a visit takes, 1 to {MOST_MINUTES}: Prolific shows them."
+            f"Say how many minutes a visit takes, 1 to {MOST_MINUTES}: {traits.title} shows them."
         )
     if tasks > 1 and policy.on_failed_control == "reject":
         raise UserError(
-            "Prolific pays or rejects a visit as a whole. Choose one task a visit, or a campaign "
+            f"{traits.title} rejects {traits.rejects}. Choose one task a visit, or a campaign "
             "whose policy pays for tasks that fail a control and discards them "
             '("on_failed_control": "pay_and_discard").'
         )
     hourly = tasks * policy.reward_cents * 60 // minutes
-    if hourly < LEAST_HOURLY_CENTS:
+    if hourly < traits.least_hourly_cents:
         raise UserError(
-            f"{tasks} tasks in {minutes} minutes pay {dollars(hourly)} an hour. Prolific asks for "
-            f"{dollars(LEAST_HOURLY_CENTS)} at least: choose fewer minutes or more tasks, or pay "
-            "more for a task in another campaign."
+            f"{tasks} tasks in {minutes} minutes pay {dollars(hourly)} an hour. "
+            f"{traits.title} asks for {dollars(traits.least_hourly_cents)} at least: choose fewer "
+            "minutes or more tasks, or pay more for a task in another campaign."
         )
+    screen_out = _screen_out_cents(options["screen_out"], tasks * policy.reward_cents, traits)
+    user = options["by"].user
+    known = _known_from(options["known"], user, traits) if options["known"] else None
     link = open_link(code=new_code(), return_url=LEAVE)
-    Study.objects.create(link=link, minutes=minutes)
+    Study.objects.create(
+        link=link,
+        minutes=minutes,
+        known_from=known,
+        screen_out_cents=screen_out,
+        screen_out_code=new_code() if screen_out else "",
+    )
     return link
 
 
+def _known_from(name: str, user: User | None, crowd: CrowdTraits) -> Queue:
+    """UserError where nobody would be let in, or whom the actor has no say about."""
+    theirs = campaigns_where(user, MANAGE_WORKERS) if user else Campaign.objects.all()
+    types = theirs.filter(name=name).values("hit_type_id")
+    queue = Queue.objects.filter(hit_types__type_id__in=types).first()
+    if queue is None or not known_in(queue).exists():
+        raise UserError(
+            f"There is no campaign {name!r} whose workers you manage and in which work of "
+            f"{crowd.people} was approved: choose another one."
+        )
+    return queue
+
+
+def _screen_out_cents(given: str | None, reward_cents: int, crowd: CrowdTraits) -> int:
+    cents = cents_of(given) if given else 0
+    if given and not crowd.least_screen_out_cents <= cents < reward_cents:
+        least = dollars(crowd.least_screen_out_cents)
+        raise UserError(
+            f"{crowd.title} takes a screen-out payment from {least} to less than the "
+            f"{dollars(reward_cents)} of a visit, not {dollars(cents)}."
+        )
+    return cents
+
+
 def _close(campaign: Campaign, options: Options) -> Result:
-    key = options["link"].replace("\0", "")  # which no database can be asked for
-    link = visits.links_to(campaign.hit_type_id).filter(key=key).first()
-    if link is None:
-        raise UserError(f"{campaign} has no such link: see the page of its panels.")
+    link = _link(campaign, options)
     shut(link, now=timezone.now())
     return {"closed": link.key}
 
 
+def _link(campaign: Campaign, options: Options) -> PanelLink:
+    key = options["link"].replace("\0", "")  # which no database can be asked for
+    link = visits.links_to(campaign.hit_type_id).filter(key=key).first()
+    if link is None:
+        raise UserError(f"{campaign} has no such link: see the page of its panels.")
+    return link
+
+
+def _request_returns(campaign: Campaign, options: Options) -> Result:
+    """The next pass asks them there, each once."""
+    link = _link(campaign, options)
+    study = Study.objects.filter(link=link).first()
+    waiting = study.to_ask_back if study else 0
+    if not waiting:
+        raise UserError(
+            f"Nobody who came by the link {link} has a submission at {STUDIES} that waits without "
+            "a finished visit here, and was not asked yet."
+        )
+    Study.objects.filter(link=link).update(return_reason=options["reason"])
+    return {"link": link.key, "asked": waiting}
+
+
 def _forget(campaign: Campaign, options: Options) -> Result:
-    name = options["worker"].replace("\0", "")
+    name = worker_of(campaign, options["worker"]).replace("\0", "")
     members = Member.objects.filter(participant__isnull=False, worker_id=name)
     here = members.filter(visits__link__in=visits.links_to(campaign.hit_type_id)).first()
     if here is None:
-        raise UserError(f"No participant of {campaign} has the worker ID {name!r}.")
+        raise UserError(f"No participant of {campaign} has the ID {name!r}.")
     mine = Q(worker__worker_id=name) | Q(assignment__worker__worker_id=name)
     if OutboxMessage.objects.filter(mine, state__in=UNSENT).exists():
         raise UserError(
             f"{name} is still to be paid or written to, which takes the ID. Delete it after that."
         )
     visits.forget(here)
-    return {}
+    return {"worker": name}
 
 
 OPERATIONS = (
@@ -167,9 +298,10 @@ OPERATIONS = (
         "open-panel",
         "make a link by which a panel sends people to the campaign",
         MANAGE_WORKERS,
-        tried(_open, "People who come by the link do {tasks} tasks, then get their code."),
+        _preview_open,
         _open,
         OPEN,
+        hint=_what_to_do_there,
         calls_crowd=False,
         confirms=False,
         title="Open a panel link to",
@@ -185,8 +317,24 @@ OPERATIONS = (
         subject="link",
         calls_crowd=False,
         confirms=False,
-        title="Close the link",
+        title="Close",
         button="Close the link",
+    ),
+    Operation(
+        "request-returns",
+        f"ask participants of {STUDIES} whose submissions have no finished visit to return them",
+        MANAGE_WORKERS,
+        tried(
+            _request_returns,
+            f"Each gets the request of {STUDIES} with the reason, once. Participants who return "
+            "the study are not paid and not rejected, and the place is free again.",
+        ),
+        _request_returns,
+        (LINK, RETURN_REASON),
+        subject="link",
+        calls_crowd=False,
+        title="Ask for returns of",
+        button="Ask them",
     ),
     Operation(
         "forget-participant",

@@ -41,7 +41,7 @@ from retrieval.search.retrieve import retrieve
 
 MOST_HITS = 1_000_000
 DEVICE = Argument("device", "device", "Device", default=settings.ENCODER_DEVICE)
-LIVE = Argument("live", "flag", "Spend real money on production MTurk", default=False)
+LIVE = Argument("live", "flag", "Continue where the crowd takes real money", default=False)
 
 
 def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
@@ -120,7 +120,7 @@ def _check_confirmed(crowd: Crowd, confirmed: str) -> None:
 
 
 def _published(campaign: Campaign, result: Result) -> Result:
-    """MTurk's workers find HITs by themselves, people of one's own are told where they are."""
+    """Workers elsewhere find HITs by themselves, people of one's own read where they are."""
     new = {"new_hits": result["new"]}
     written = {name: value for name, value in result.items() if name != "new"}
     is_local = site_of(campaign.policy.crowd).is_local

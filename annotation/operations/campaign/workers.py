@@ -21,7 +21,7 @@ WORKER = Argument(
     "worker",
     "worker",
     "Worker",
-    "ID at the crowd; in-house, the user name also works",
+    "ID at the crowd; in-house the user name also works, and of a panel the participant's ID",
 )
 FAREWELL_REASON = Argument(
     "reason", "text", "Reason", "shown to the worker on request", default=FAREWELL

@@ -23,6 +23,7 @@ from annotation.protocol.labels.control_candidates import (
     STEADY_VOTES,
     is_beyond_dispute,
     is_clear,
+    is_short,
     is_steady,
 )
 from core.errors import UserError
@@ -53,6 +54,7 @@ def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> 
 
     Negatives are proposed where the campaign has controls of its own: of the pool, they are drawn.
     """
+    clear = is_clear if campaign.policy.task_type.shows_question else is_short
     labels = (1, 0) if is_packed_with_own(campaign) else (1,)
     looked_at = new = 0
     for label in labels:
@@ -64,7 +66,7 @@ def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> 
             agreed = is_beyond_dispute(
                 votes=votes, positive=positive, is_confirmed=by_steady or by_expert
             )
-            if agreed and is_clear(*texts, label=label):
+            if agreed and clear(*texts, label=label):
                 fits.append(_Fit(votes, -sum(map(len, texts)), pk))
         waiting = _open(campaign).filter(triplet__label=label).count()
         chosen = nlargest(max(0, MOST_OPEN // len(labels) - waiting), fits)
@@ -105,7 +107,7 @@ def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime
         kind = Control.Kind.POSITIVE if label else Control.Kind.NEGATIVE
         control = add_own(triplet.campaign, kind, texts)
     else:
-        control = add_positive(texts)
+        control = add_positive(texts, triplet.campaign.policy.task_type)
     ControlCandidate.objects.filter(pk=candidate.pk).update(control=control)
     return control
 

@@ -9,6 +9,7 @@ from annotation.models import Campaign, Control
 from annotation.pipeline.controls.own_controls import is_packed_with_own
 from annotation.protocol.packing.pack import negatives_needed, positives_needed
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from core.errors import UserError
 from core.text.clean import clean_text, normalise_question, pair_key
 
@@ -26,26 +27,27 @@ class Texts(NamedTuple):
     answer: str
 
 
-def check_texts(texts: Texts) -> None:
+def check_texts(texts: Texts, task: TaskType = PAPER_TASK) -> None:
     for name, text in zip(Texts._fields, texts, strict=True):
         # Without an answer it would be told by its lack, or hide those of its whole HIT.
         if not text:
             raise UnfitTexts(f"the {name} is empty")
         if len(text) > MOST_CHARACTERS:
             raise UnfitTexts(f"the {name} has more than {MOST_CHARACTERS:,} characters")
-    if normalise_question(texts.query) == normalise_question(texts.question):
+    same = normalise_question(texts.query) == normalise_question(texts.question)
+    if same and task.shows_question:
         raise UnfitTexts("its query and question are the same text, which tells it at a glance")
 
 
-def positive(texts: Texts) -> Control:
+def positive(texts: Texts, task: TaskType) -> Control:
     """Unsaved. The texts are the key: the same control twice, in whatever file, is one."""
-    key = pair_key(texts.query, texts.question)
-    return Control(kind=Control.Kind.POSITIVE, key=key, **texts._asdict())
+    key = pair_key(texts.query, texts.question if task.shows_question else texts.answer)
+    return Control(kind=Control.Kind.POSITIVE, task=task.name, key=key, **texts._asdict())
 
 
-def add_positive(texts: Texts) -> Control:
-    """To the pool that all campaigns share, for HITs to come."""
-    control = positive(fit(texts))
+def add_positive(texts: Texts, task: TaskType = PAPER_TASK) -> Control:
+    """To the pool that all campaigns of the task share, for HITs to come."""
+    control = positive(fit(texts, task), task)
     try:
         with transaction.atomic():
             control.save(force_insert=True)
@@ -56,7 +58,7 @@ def add_positive(texts: Texts) -> Control:
 
 def add_own(campaign: Campaign, kind: Control.Kind | str, texts: Texts) -> Control:
     """For the campaign's HITs to come alone."""
-    texts = fit(texts)
+    texts = fit(texts, campaign.policy.task_type)
     key = f"d{pair_key(texts.query, texts.question)[:40]}"
     control = Control(kind=kind, campaign=campaign, key=key, drafted=True, **texts._asdict())
     try:
@@ -70,12 +72,13 @@ def add_own(campaign: Campaign, kind: Control.Kind | str, texts: Texts) -> Contr
 @transaction.atomic
 def replace(control: Control, texts: Texts, *, now: datetime) -> Control:
     """A new control with these texts in place of one, which retires."""
-    texts = fit(texts)
+    task = task_of_control(control)
+    texts = fit(texts, task)
     if texts == Texts(control.query, control.question, control.answer):
         raise UserError("Nothing is changed: these are the texts that the control has.")
     _retire(control, now)
     if control.campaign_id is None:
-        return add_positive(texts)
+        return add_positive(texts, task)
     of_campaign = Control.objects.filter(campaign=control.campaign_id)
     original = control.key.partition(".")[0]
     versions = of_campaign.filter(key__startswith=f"{original}.").count()
@@ -111,16 +114,20 @@ def _retire(control: Control, now: datetime) -> None:
         raise UserError(RETIRED)
 
 
-def fit(texts: Texts) -> Texts:
+def task_of_control(control: Control) -> TaskType:
+    return control.campaign.policy.task_type if control.campaign else TASKS[control.task]
+
+
+def fit(texts: Texts, task: TaskType = PAPER_TASK) -> Texts:
     try:
-        return cleaned(texts)
+        return cleaned(texts, task)
     except UnfitTexts as fault:
         raise UserError(f"This is not a control: {fault}.") from fault
 
 
-def cleaned(texts: Texts) -> Texts:
+def cleaned(texts: Texts, task: TaskType = PAPER_TASK) -> Texts:
     texts = Texts(*map(clean_text, texts))
-    check_texts(texts)
+    check_texts(texts, task)
     return texts
 
 
@@ -130,7 +137,8 @@ def _policies(control: Control) -> list[Policy]:
         is_needed = not control.drafted or is_packed_with_own(control.campaign)
         return [control.campaign.policy] if is_needed else []
     living = Campaign.objects.exclude(state=Campaign.State.CANCELLED)
-    return [campaign.policy for campaign in living]
+    policies = (campaign.policy for campaign in living)
+    return [policy for policy in policies if policy.task == control.task]
 
 
 def _others_locked(control: Control, least: int) -> int:
@@ -141,6 +149,7 @@ def _others_locked(control: Control, least: int) -> int:
     in_use = Control.objects.filter(
         kind=control.kind,
         campaign=control.campaign_id,
+        task=control.task,
         drafted=control.drafted,
         retired_at=None,
     ).order_by("pk")

@@ -88,7 +88,7 @@ def given_draft(campaign: Campaign, kind: Control.Kind, given: Texts) -> Control
     answer = given.answer
     if not answer and kind == Control.Kind.POSITIVE:
         answer = _answer_of(campaign, asked)
-    texts = cleaned(Texts(asked.text, given.question, answer))
+    texts = cleaned(Texts(asked.text, given.question, answer), campaign.policy.task_type)
     return ControlDraft(
         campaign=campaign,
         kind=kind,

@@ -85,7 +85,7 @@ def _random_pairs(campaign: Campaign, index: IndexVersion, *, wanted: int) -> di
     the same rows whatever order they were stored in.
     """
     start = hashlib.sha256(f"negatives:{campaign.seed}".encode()).hexdigest()
-    held_out = campaign.query_set.queries.values("question_key")
+    held_out = campaign.query_set.whole.values("question_key")
     there = pairs_of(campaign.query_set.corpus).filter(withdrawn_at=None)
     pairs = there.exclude(question_key__in=held_out).order_by("pair_key")
     rows = pairs.values_list("pair_key", *Pair._fields)

@@ -1,23 +1,18 @@
 """The controls that a campaign has of its own, and who has met them."""
 
-from collections.abc import Mapping, Set
-
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Count
 
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, Control, HitItem
-from annotation.pipeline.controls.reveals import controls_revealed_to, reveal_values
+from annotation.pipeline.labelling.exposures import exposures
+from annotation.pipeline.labelling.reveals import controls_revealed_to
 from annotation.protocol.packing.own_controls import (
     MOST_MEETINGS,
     Exposure,
     OwnControl,
-    exposures_of,
 )
 from core.files.prepared import ask
-
-# Of items: those of a campaign's own controls, and of the pool that all campaigns share.
-OWN, OF_POOL = Q(control__drafted=True), Q(control__isnull=False, control__campaign=None)
 
 # Written out because every HIT is taken through it. What the member has met is read from the crowd
 # itself: their work is collected only later.
@@ -66,24 +61,6 @@ def own_controls(campaign: Campaign, kind: Control.Kind, *, fewest: int = 0) -> 
     fresh = [control for is_worn, control in controls if not is_worn]
     worn = [control for is_worn, control in controls if is_worn]
     return [*fresh, *worn[: max(0, fewest - len(fresh))]]
-
-
-def exposures(campaign: Campaign, which: Q = OWN) -> Mapping[int, Exposure]:
-    """Of each of these controls that somebody has met in the campaign."""
-    shown = HitItem.objects.filter(which, hit__campaign=campaign)
-    taken = shown.exclude(hit__assignments=None).order_by()
-    rows = taken.values_list("control", "hit__assignments__worker")
-    known = _revealed(campaign) if campaign.policy.crowd_traits.has_accounts else frozenset()
-    return exposures_of(
-        (control, times, (control, worker) in known)
-        for control, worker, times in rows.annotate(times=Count("pk"))
-    )
-
-
-def _revealed(campaign: Campaign) -> Set[tuple[int, int]]:
-    """Control and worker."""
-    here = Q(item__hit__campaign=campaign)
-    return reveal_values("item__control", "assignment__worker", which=here)
 
 
 def hits_put_off(member: Member) -> frozenset[int]:

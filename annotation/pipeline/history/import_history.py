@@ -41,7 +41,7 @@ class Imported:
 @transaction.atomic
 def import_history(path: Path, progress: Progress = no_progress) -> Imported:
     """All of a file or nothing. UserError where it holds no history."""
-    _wait_for_others()
+    wait_for_others()
     imported = Imported()
     rows = _good(path, imported, progress)
     while some := [record for split in islice(rows, ROWS) for record in split]:
@@ -61,7 +61,7 @@ def _good(path: Path, imported: Imported, progress: Progress) -> Iterator[Iterab
             imported.faults.append(in_utf8(f"{unit} {row.line:,} of {path}: {row.fault}."))
 
 
-def _wait_for_others() -> None:
+def wait_for_others() -> None:
     """Until what they add is there to be added to. SQLite has one writer at a time anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

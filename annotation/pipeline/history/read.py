@@ -7,7 +7,7 @@ from typing import Any
 from annotation.pipeline.history.records import Record, records_of
 from core.errors import UserError
 from core.files.json_stream import json_values
-from core.files.rows import Row, RowFault, json_type, not_empty, read_rows
+from core.files.rows import Row, RowFault, json_type, read_rows
 from core.progress import Progress
 
 # Any of these columns leads to what a row says.
@@ -41,14 +41,19 @@ def read_history(path: Path, progress: Progress) -> Iterator[tuple[Row, Split]]:
     """Each row with its records, or with its fault and none; UserError where no row has any."""
     if path.name.lower().endswith(TEMPLATES):
         raise UserError(
-            f"{path} is a template, not work that was done: fill its ${{...}} from each row of "
-            "your input CSV, and send it as the HTMLQuestion of create_hit."
+            f"{path} is a template, not work that was done: `quorum turk publish` makes HITs of "
+            "it and your input CSV."
         )
-    known = False
-    for row in not_empty(path, _rows(path, progress)):
+    known: bool | None = None  # whether any row is of a history
+    for row in _rows(path, progress):
         split, fault = _split(row)
         known = known or fault != NO_HISTORY
         yield Row(row.line, row.fields, fault, row.excerpt), split
+    if known is None:
+        raise UserError(
+            f"{path} has no rows: there is nothing to import of a list that is empty, so leave it "
+            "out."
+        )
     if not known:
         raise UserError(
             f"{path} has no history of Mechanical Turk or Turkle: name results of a batch, a list "

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import Count
+from django.db.models import Count, Expression, F, FloatField, Value
 
-from annotation.models import Campaign, Triplet
+from annotation.models import Aggregation, Campaign, Triplet, Worker
 from annotation.pipeline.changes import in_parts, is_most, triplets_of
 from annotation.pipeline.labelling.votes import (
     NO_EXPERTS,
@@ -16,6 +16,7 @@ from annotation.pipeline.labelling.votes import (
     deciding_experts,
     tallies,
 )
+from annotation.protocol.labels.claims import NO_CLAIMS, Claims
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
 
@@ -35,6 +36,56 @@ def counts(campaign: Campaign) -> dict[str, int]:
     rows = campaign.triplets.order_by().values_list("status")
     of_state = Counter(dict(rows.annotate(count=Count("pk"))))
     return {status: of_state[status] for status in Triplet.Status.values}
+
+
+def relabel(campaign: Campaign, hits: Sequence[int]) -> Sequence[int]:
+    """What follows from changes in these HITs; the HITs in which any label may have changed.
+
+    With the campaign locked.
+    """
+    if campaign.policy.aggregation == "majority":
+        write_labels_in(campaign, hits)
+        return hits
+    # It loads scipy, which no other campaign needs.
+    from annotation.pipeline.labelling import aggregate  # noqa: PLC0415
+
+    if not aggregate.is_fit_due(campaign):
+        aggregate.update_claims(campaign, triplets_of(hits))
+        write_labels_in(campaign, hits)
+        is_open = campaign.triplets.filter(status=Triplet.Status.OPEN).exists()
+        if is_open or aggregate.is_fitted(campaign):
+            return hits
+    fit_again(campaign)
+    return list(campaign.hits.order_by("pk").values_list("pk", flat=True))
+
+
+def fit_again(campaign: Campaign) -> None:
+    """Nothing where the last fit has seen all there is; with the campaign locked."""
+    from annotation.pipeline.labelling import aggregate  # noqa: PLC0415 - see relabel
+
+    if not aggregate.is_fitted(campaign):
+        aggregate.store_fit(campaign)
+        write_labels(campaign)
+
+
+def claims_of(campaign: Campaign) -> Claims:
+    if campaign.policy.aggregation == "majority":
+        return NO_CLAIMS
+    stored = Aggregation.objects.filter(campaign=campaign).first()
+    return stored.claims if stored else NO_CLAIMS
+
+
+def weights_of(campaign: Campaign, worker: Worker) -> tuple[float, float] | None:
+    """What a worker's votes add to log-odds, for 0 and for 1; None: nothing."""
+    stored = Aggregation.objects.filter(campaign=campaign).first()
+    return stored.weights_of(worker.pk) if stored else None
+
+
+def claimed(policy: Policy, path: str = "") -> Expression | F:
+    """The log-odds of a triplet at this path; no join where there are none."""
+    if policy.aggregation == "majority":
+        return Value(None, output_field=FloatField())
+    return F(f"{path}posterior__log_odds")
 
 
 def write_labels(campaign: Campaign) -> int:
@@ -81,17 +132,19 @@ def news(
     cannot = cannot_judge_counts(campaign, only)
     counted = tallies(campaign, only)
     tally = next(counted, None)
-    columns = ("pk", "imported_label", *Outcome._fields)
+    claims = claims_of(campaign)
+    columns = ("pk", "imported_label", claimed(policy), *Outcome._fields)
     triplets = campaign.triplets.order_by("pk")
     triplets = triplets if only is None else triplets.filter(pk__in=only)
     rows = triplets.values_list(*columns)
-    for pk, imported, *stored in rows.iterator(chunk_size=ROWS):
+    for pk, imported, log_odds, *stored in rows.iterator(chunk_size=ROWS):
         votes = positive = 0
         if tally is not None and tally.triplet == pk:
             votes, positive = tally.votes, tally.positive
             tally = next(counted, None)
         said = experts.get(pk, NO_EXPERTS)
-        right = outcome(votes, positive, imported, *said, cannot.get(pk, 0))
+        by_model = claims.said(log_odds), claims.is_sure(log_odds, policy)
+        right = outcome(votes, positive, imported, *said, cannot.get(pk, 0), *by_model)
         if (old := Outcome._make(stored)) != right:
             yield pk, old, right
 

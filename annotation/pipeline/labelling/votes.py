@@ -13,6 +13,9 @@ from annotation.protocol.labels.agreement import Pairs
 from annotation.protocol.labels.valid_votes import VoidReason
 
 ROWS = 10_000
+# Adjudicated triplets were chosen for being hard, or were reported: how often the crowd errs on
+# them says nothing of the others.
+CHOSEN_WITHOUT_LOOKING = (ExpertLabel.Source.IMPORT, ExpertLabel.Source.SAMPLE)
 SUBMISSION = ("assignment__submitted_at", "assignment__crowd_id")
 
 
@@ -22,19 +25,19 @@ class Tally(NamedTuple):
     positive: int
 
 
-def valid_judgments(campaign: Campaign) -> QuerySet[Judgment]:
+def valid_judgments(*campaigns: Campaign) -> QuerySet[Judgment]:
     """On triplets; `void_reason` says which count."""
-    return Assignment.valid(_votes(campaign), campaign, "assignment__")
+    return Assignment.valid(_votes(*campaigns), *campaigns, path="assignment__")
 
 
 def compared_judgments(campaign: Campaign) -> QuerySet[Judgment]:
     """Also those that count but for their worker's exclusion."""
     but_for = VoidReason.EXCLUDED
-    return Assignment.valid(_votes(campaign), campaign, "assignment__", but_for=but_for)
+    return Assignment.valid(_votes(campaign), campaign, path="assignment__", but_for=but_for)
 
 
-def _votes(campaign: Campaign) -> QuerySet[Judgment]:
-    return Judgment.objects.filter(triplet__isnull=False, assignment__hit__campaign=campaign)
+def _votes(*campaigns: Campaign) -> QuerySet[Judgment]:
+    return Judgment.objects.filter(triplet__isnull=False, assignment__hit__campaign__in=campaigns)
 
 
 def tallies(campaign: Campaign, only: Collection[int] | None = None) -> Iterator[Tally]:
@@ -66,12 +69,12 @@ def deciding_experts(campaign: Campaign, only: Collection[int] | None = None) ->
     return {triplet: Experts(yes, experts - yes) for triplet, experts, yes in rows}
 
 
-def cannot_judge(campaign: Campaign) -> QuerySet[ItemReport]:
+def cannot_judge(*campaigns: Campaign) -> QuerySet[ItemReport]:
     """Valid work that says of a triplet that its worker can't judge it."""
     said = ItemReport.objects.filter(
-        cannot_judge=True, item__triplet__isnull=False, assignment__hit__campaign=campaign
+        cannot_judge=True, item__triplet__isnull=False, assignment__hit__campaign__in=campaigns
     )
-    return Assignment.valid(said, campaign, "assignment__")
+    return Assignment.valid(said, *campaigns, path="assignment__")
 
 
 def cannot_judge_counts(campaign: Campaign, only: Collection[int] | None = None) -> dict[int, int]:

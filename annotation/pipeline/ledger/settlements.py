@@ -1,6 +1,6 @@
 """What becomes of the money reserved: decisions of the crowd, exclusions, bonuses."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Concat
@@ -247,6 +247,48 @@ def settle_bonuses(campaign: Campaign) -> None:
     book(_bonus(account, message, f"settle:{message.token}", **sides) for message in open_ones)
 
 
+def settle_surplus(campaign: Campaign, paid: Mapping[str, int]) -> int:
+    """Book what the crowd has paid for no work; the cents that the budget cannot cover.
+
+    `paid`: cents by the crowd's name of the payment.
+    """
+    account, keys = account_of(campaign), {f"surplus:{name}": name for name in paid}
+    booked = Entry.objects.filter(key__in=keys).values_list("key", flat=True)
+    short = 0
+    for key in sorted(keys.keys() - set(booked)):
+        cents = bonus_price_cents(paid[keys[key]], campaign.policy)
+        sides = {"source": Place.AVAILABLE, "target": Place.DISCARDED}
+        try:
+            book([Entry(account=account, key=key, cents=cents, **sides)])
+        except OverBudget:
+            short += cents
+    return short
+
+
+def settle_bill(campaign: Campaign, billed: int) -> int:
+    """Book what the crowd's own bill differs by; the cents that the budget cannot cover.
+
+    Nothing while work waits for its decision: then the bill may have what the books do not yet.
+    """
+    if _assignments(campaign).filter(account=Booked.RESERVED).exists():
+        return 0
+    account = account_of(campaign)
+    missing = billed - account.spent_cents
+    booked = Place.PAID if account.paid_cents + missing >= 0 else Place.DISCARDED
+    entry = Entry(
+        account=account,
+        key=f"bill:{campaign.uid.hex}:{account.entries.count()}",
+        source=Place.AVAILABLE if missing > 0 else booked,
+        target=booked if missing > 0 else Place.AVAILABLE,
+        cents=abs(missing),
+    )
+    try:
+        book([entry])
+    except OverBudget:
+        return missing
+    return 0
+
+
 def _turn(what: str, message: OutboxMessage) -> str:
     """A bonus taken back may be given after all: each time is an effect of its own."""
     return f"{what}:{message.token}:{message.entries.count()}"
@@ -266,8 +308,8 @@ def _bonus(
     )
 
 
-def excluded_workers(campaign: Campaign) -> set[int]:
-    return set(Exclusion.in_force(campaign).values_list("worker_id", flat=True))
+def excluded_workers(*campaigns: Campaign) -> set[int]:
+    return set(Exclusion.in_force(*campaigns).values_list("worker_id", flat=True))
 
 
 def _assignments(campaign: Campaign) -> QuerySet[Assignment]:

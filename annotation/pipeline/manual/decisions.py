@@ -20,8 +20,6 @@ from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError
 
-LONGEST_REASON = 1024  # that MTurk carries
-
 Kind = OutboxMessage.Kind
 Status = Assignment.Status
 
@@ -85,10 +83,12 @@ def over_budget(campaign: Campaign, seen: Decision) -> UserError:
 
 def preview_rejection(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
     """Raises UserError where it cannot be refused."""
-    if not 1 <= len(reason.strip()) <= LONGEST_REASON:
+    crowd = campaign.policy.crowd_traits
+    if not crowd.shortest_reason <= len(reason.strip()) <= crowd.longest_reason:
+        least = f"at least {crowd.shortest_reason} and " if crowd.shortest_reason > 1 else ""
         raise UserError(
-            "The worker sees the reason for the rejection: give one of at most "
-            f"{LONGEST_REASON:,} characters."
+            f"The worker sees the reason for the rejection: give one of {least}at most "
+            f"{crowd.longest_reason:,} characters."
         )
     reviewed = _reviewed(campaign, assignment)
     if reviewed.status == Status.APPROVED:

@@ -11,7 +11,6 @@ from annotation.pipeline.manual.exclusion import worker_in
 from annotation.pipeline.outbox.messages import token
 from core.errors import UserError
 
-LONGEST_TEXT = 4096  # that MTurk carries
 WRITTEN = (OutboxMessage.Kind.NOTIFY, OutboxMessage.Kind.BONUS, OutboxMessage.Kind.OVERTURN)
 
 
@@ -24,14 +23,14 @@ class Message:
 
 def preview_message(campaign: Campaign, worker_id: str, *, text: str) -> Message:
     """Raises UserError where the crowd would carry no message."""
-    text = text.strip()
-    if not 1 <= len(text) <= LONGEST_TEXT:
-        raise UserError(f"A message has 1 to {LONGEST_TEXT:,} characters, not {len(text):,}.")
+    text, crowd = text.strip(), campaign.policy.crowd_traits
+    if not 1 <= len(text) <= crowd.longest_message:
+        most = f"{crowd.longest_message:,}"
+        raise UserError(f"A message has 1 to {most} characters, not {len(text):,}.")
     if not campaign.endpoint:
         raise UserError(f"Campaign {campaign} is not published: nobody works on it yet.")
     worker = worker_in(campaign, worker_id)
     decided = Assignment.objects.filter(worker=worker).exclude(status=Assignment.Status.SUBMITTED)
-    crowd = campaign.policy.crowd_traits
     if crowd.writes_after_decision and not decided.exists():
         raise UserError(
             f"Messages at {crowd.title} reach only workers whose work was approved or rejected: "

@@ -12,6 +12,8 @@ from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.outbox.hit_type import hit_type
+from annotation.pipeline.outbox.messages import token
+from annotation.protocol.screening.control import RejectionReason
 from core.log_context import about
 from core.prometheus import CROWD_CALLS
 
@@ -144,7 +146,7 @@ def _decide(
         if message.kind == OutboxMessage.Kind.APPROVE:
             crowd.approve(assignment.crowd_id)
             return Outcome(message, status=Assignment.Status.APPROVED)
-        crowd.reject(assignment.crowd_id, reason=message.reason)
+        crowd.reject(assignment.crowd_id, reason=message.reason, why=_why(message, assignment))
         return Outcome(message, status=Assignment.Status.REJECTED)
     except CrowdError as error:
         if not error.permanent:
@@ -154,6 +156,12 @@ def _decide(
         if status == Assignment.Status.SUBMITTED:
             raise
         return Outcome(message, status=status)
+
+
+def _why(message: OutboxMessage, assignment: Assignment) -> RejectionReason:
+    """Of the review's own decision, which is the first, what its checks were; else a person's."""
+    is_ours = message.token == token(message.kind, assignment.crowd_id)
+    return RejectionReason[assignment.failure.upper()] if is_ours else RejectionReason.MANUAL
 
 
 def _overturn(

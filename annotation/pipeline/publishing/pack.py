@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, Q, Value
+from django.db.models import Count, Q
 
-from annotation.models import Campaign, Control, Hit, HitItem, Triplet
+from annotation.models import Campaign, Control, Hit, HitItem
 from annotation.pipeline.controls.negatives import create_negatives
 from annotation.pipeline.controls.own_controls import has_own_controls, own_controls
+from annotation.pipeline.setup.create import create_triplets
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, assignment_cents
 from annotation.protocol.packing.own_controls import own_needed, pack_own
 from annotation.protocol.packing.pack import (
@@ -25,8 +26,9 @@ from annotation.protocol.packing.pack import (
     positives_needed,
 )
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskName
 from core.errors import UserError
-from core.files.bulk_insert import insert, insert_from_query
+from core.files.bulk_insert import insert
 from core.progress import Progress, no_progress
 from retrieval.models import Candidate
 
@@ -65,7 +67,7 @@ def pack_hits(
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
         if again:
-            _unpack(campaign)
+            unpack(campaign)
         if hits := campaign.hits.count():
             return Packed(triplets_to_judge(campaign), hits, already=True)
         if campaign.query_set.brings_candidates:
@@ -81,7 +83,7 @@ def pack_hits(
     return Packed(len(triplets), len(specs), already=False)
 
 
-def _unpack(campaign: Campaign) -> None:
+def unpack(campaign: Campaign) -> None:
     if campaign.endpoint:
         raise UserError(f"Campaign {campaign} is published: its HITs stay as they are.")
     HitItem.objects.filter(hit__campaign=campaign).delete()
@@ -138,13 +140,7 @@ def _create_triplets(campaign: Campaign) -> None:
             f"Campaign {campaign} has {total} candidates where its policy wants {wanted}: "
             f"run `quorum campaign retrieve {campaign}` first."
         )
-    insert_from_query(
-        Triplet,
-        ("campaign_id", "candidate_id", "status", "votes", "positive_votes"),
-        candidates.order_by("query__key", "rank").values_list(
-            Value(campaign.pk), "pk", Value(Triplet.Status.OPEN), Value(0), Value(0)
-        ),
-    )
+    create_triplets(campaign, candidates)
 
 
 def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]:
@@ -172,7 +168,7 @@ def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
             seed=campaign.seed,
         )
     policy = campaign.policy
-    positives = positive_names()
+    positives = positive_names(policy.task)
     needed = negatives_needed(len(refs), policy)
     more = negatives_for_ties(len(refs), policy)
     # pack() refuses a pool that is too small: ask it before the negatives are written.
@@ -236,15 +232,16 @@ def hit_key(campaign: Campaign, number: int) -> str:
     return f"{campaign.uid.hex[:16]}-{number:06d}"
 
 
-def positive_names() -> list[str]:
+def positive_names(task: TaskName = PAPER_TASK.name) -> list[str]:
     """The shared pool in one order; what is retired is in none of the HITs to come."""
-    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None, retired_at=None)
+    pool = Control.objects.filter(campaign=None, task=task, retired_at=None)
     return list(pool.order_by("key").values_list("key", flat=True))
 
 
 def controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
     """Of each name the newest, retired or not: one may retire while HITs are packed."""
-    known = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign)).order_by("pk")
+    pool = Q(campaign=None, task=campaign.policy.task)
+    known = Control.objects.filter(pool | Q(campaign=campaign)).order_by("pk")
     rows = known.values_list("kind", "key", "pk")
     return {(kind, key): pk for kind, key, pk in rows}
 

@@ -3,7 +3,9 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from heapq import nsmallest
 from itertools import cycle, islice
+from math import ceil
 
 from django.db.models import Count, Exists, Max, OuterRef, Q
 
@@ -14,11 +16,13 @@ from annotation.models import (
     Hit,
     HitItem,
     OutboxMessage,
+    Posterior,
     Triplet,
     Worker,
 )
 from annotation.pipeline.controls.own_controls import is_packed_with_own, own_controls
-from annotation.pipeline.controls.reveals import reveal_values
+from annotation.pipeline.labelling.label import claims_of
+from annotation.pipeline.labelling.reveals import reveal_values
 from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
@@ -54,18 +58,32 @@ def repack(
     """
     if not triplets:
         return 0, 0
+    policy, account = campaign.policy, account_of(campaign)
+    price = assignment_cents(policy, ASSIGNMENTS)
+    most = ceil(len(triplets) / policy.real_items)
+    room = within(account, most, cents=price)
+    left_out = most - room if policy.is_adaptive else 0
+    if left_out:
+        triplets = _least_sure(campaign, triplets, room * policy.real_items)
     wanting = _open_triplets(campaign, triplets)
-    regrouped = regroup(wanting, campaign.policy, flush=nothing_comes())
+    regrouped = regroup(wanting, policy, flush=nothing_comes())
     impossible = [int(triplet.key) for triplet in regrouped.impossible]
     # More people have judged these than a HIT can bar: nobody is left to ask.
     Triplet.objects.filter(pk__in=impossible).update(status=Triplet.Status.UNRESOLVED)
-    price = assignment_cents(campaign.policy, ASSIGNMENTS)
-    affordable = within(account_of(campaign), len(regrouped.groups), cents=price)
+    affordable = within(account, len(regrouped.groups), cents=price)
     groups = regrouped.groups[:affordable]
     if groups:
         _make_known(campaign)
         _ask_for(campaign, groups, price)
-    return len(groups), len(regrouped.groups) - len(groups)
+    return len(groups), left_out + len(regrouped.groups) - len(groups)
+
+
+def _least_sure(campaign: Campaign, triplets: Collection[int], count: int) -> Collection[int]:
+    """Those that the rest of the budget is best spent on."""
+    claims = claims_of(campaign)
+    rows = Posterior.objects.filter(triplet__in=triplets).values_list("triplet", "log_odds")
+    confidence = {triplet: claims.confidence(log_odds) for triplet, log_odds in rows}
+    return nsmallest(count, triplets, key=lambda one: (confidence.get(one, 0.0), one))
 
 
 def _open_triplets(campaign: Campaign, triplets: Collection[int]) -> list[OpenTriplet]:
@@ -148,7 +166,7 @@ def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[H
         return _own_specs(campaign, groups, first)
     sizes = [len(group.triplets) for group in groups]
     most = max(positives_needed(size, policy) for size in sizes)
-    positives = unrevealed(campaign, positive_names(), Kind.POSITIVE, fewest=most)
+    positives = unrevealed(campaign, positive_names(policy.task), Kind.POSITIVE, fewest=most)
     turns = cycle(_negatives(campaign, max(negatives_needed(size, policy) for size in sizes)))
     return [
         pack_group(

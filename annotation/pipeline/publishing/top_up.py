@@ -19,7 +19,7 @@ from annotation.pipeline.ledger.reservations import account_of, book, release_ti
 from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped
 from annotation.pipeline.publishing.repack import repack
-from annotation.protocol.labels.majority import assignments_to_request, decide_tally
+from annotation.protocol.labels.majority import assignments_to_request, votes_wanted
 from annotation.protocol.policy.crowds import CROWDED_HIT
 from annotation.protocol.policy.policy import Policy
 from core.files.bulk_insert import insert_alike
@@ -109,7 +109,8 @@ def _with_newer(campaign: Campaign, hits: Sequence[int]) -> Sequence[int]:
 def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
     hit = wanting.hit
     by_extension = dict(wanting.gaps)
-    if policy.tie_mode == "extend" or hit.repack:
+    # Of a repacked HIT few triplets are unsure again, so that a new one costs less.
+    if policy.tie_mode == "extend" or (hit.repack and not policy.is_adaptive):
         by_extension |= wanting.ties
     # The crowd lets no HIT of fewer than 10 assignments grow to 10 or more.
     most = CROWDED_HIT - 1 if hit.max_assignments < CROWDED_HIT else MANY
@@ -167,14 +168,14 @@ def _wanted(
     newer = HitItem.objects.filter(triplet=OuterRef("triplet"), hit_id__gt=OuterRef("hit_id"))
     items = HitItem.objects.filter(hit__in=hits, triplet__status=Triplet.Status.OPEN)
     rows = items.annotate(is_old=Exists(newer) if newer_ones else Value(False)).values_list(
-        "hit_id", "triplet_id", "triplet__votes", "triplet__positive_votes", "is_old"
+        "hit_id", "triplet_id", "triplet__votes", "is_old"
     )
     wanted: defaultdict[int, tuple[dict[int, int], dict[int, int]]] = defaultdict(lambda: ({}, {}))
-    for hit, triplet, votes, positive, is_old in rows:
+    for hit, triplet, votes, is_old in rows:
         gaps_and_ties = wanted[hit]
         if not is_old:
             tied = votes >= policy.annotators
-            gaps_and_ties[tied][triplet] = decide_tally(votes, positive, policy).wanted
+            gaps_and_ties[tied][triplet] = votes_wanted(votes, policy)
     return wanted
 
 

@@ -2,40 +2,65 @@
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Max, Value
 
-from annotation.models import Account, Campaign, Instructions
+from annotation.models import Account, Campaign, Instructions, QualificationItem, Triplet
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.pipeline.setup.qualification_items import create_qualification_items
 from annotation.protocol.policy.crowds import CrowdKind, crowd_defaults
 from annotation.protocol.policy.policy import Policy, PolicyError
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskName, TaskType, task_defaults
 from core.errors import UserError
+from core.files.bulk_insert import insert_from_query
 from core.progress import Progress, no_progress
-from retrieval.models import Corpus, QuerySet
-from retrieval.query_sets.held_out import Drawn, draw_queries, own_queries
+from retrieval.models import Candidate, Corpus, QuerySet
+from retrieval.query_sets.held_out import Unsaved, draw_queries, own_queries
+from retrieval.query_sets.proposed import draw_pairs, read_proposed
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
 TAKEN = "new"  # the address of the page that makes one
 SEEDS = range(-(2**63), 2**63)  # what a database's integer holds
 
 
-def read_policy(path: Path | None, *, crowd: CrowdKind | None = None) -> Policy:
-    """The paper's policy, or what suits an in-house crowd, with what a JSON file says otherwise."""
+def read_policy(
+    path: Path | None, *, crowd: CrowdKind | None = None, task: TaskName | None = None
+) -> Policy:
+    """The paper's policy, or what suits a crowd and a task; a JSON file may say otherwise."""
     values = {} if path is None else _read_object(path)
-    named = values.get("crowd", crowd)
-    if crowd is not None and named != crowd:
-        raise UserError(
-            f"The policy file {path} says crowd {named!r}, but --crowd says {crowd}: leave out one "
-            "of the two."
-        )
+    for name, option in (("crowd", crowd), ("task", task)):
+        if option is not None and values.setdefault(name, option) != option:
+            raise UserError(
+                f"The policy file {path} says {name} {values[name]!r}, but --{name} says {option}: "
+                "leave out one of the two."
+            )
     try:
-        return Policy.from_dict({**crowd_defaults(named), **values})
+        return policy_from(values)
     except PolicyError as error:
         raise UserError(f"The policy file {path} is not valid: {error}") from error
+
+
+def policy_from(values: Mapping[str, Any]) -> Policy:
+    """With what suits its crowd, the account there and its task. Raises PolicyError."""
+    defaults = crowd_defaults(values.get("crowd")) | task_defaults(values.get("task"))
+    if "fee_permille" in defaults:
+        defaults |= fees_of_account()
+    return Policy.from_dict({**defaults, **values})
+
+
+def fees_of_account() -> dict[str, Any]:
+    """By the policy's fields: as the settings say now, and the campaign's from then on."""
+    return {
+        "fee_permille": settings.PROLIFIC_FEE_PERMILLE,
+        "vat_permille": settings.PROLIFIC_VAT_PERMILLE,
+    }
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -63,7 +88,13 @@ def create_campaign(
     progress: Progress = no_progress,
 ) -> Campaign:
     drawn = choose_queries(
-        name, seed=seed, sample=sample, queries=queries, corpus=corpus, progress=progress
+        name,
+        task=policy.task_type,
+        seed=seed,
+        sample=sample,
+        queries=queries,
+        corpus=corpus,
+        progress=progress,
     )
     with transaction.atomic():
         return start_campaign(
@@ -74,17 +105,23 @@ def create_campaign(
 def choose_queries(
     name: str,
     *,
+    task: TaskType = PAPER_TASK,
     seed: int,
     sample: int | None = None,
     queries: Path | None = None,
     corpus: Corpus | None = None,
     progress: Progress = no_progress,
-) -> Drawn:
+) -> Unsaved:
     """`sample` queries of the corpus held out at random, or those of a file of the user's own.
 
+    Of a task that judges pairs as they are, the sample is of pairs, and the file has them.
     `progress` counts the questions among which they are drawn. UserError where the name is taken.
     """
     check_name_and_seed(name, seed)
+    if task.brings_candidates and queries is not None:
+        return read_proposed(queries, name, corpus)
+    if task.brings_candidates and sample is not None:
+        return draw_pairs(sample, seed, corpus)
     if queries is not None:
         return own_queries(queries, corpus)
     if sample is not None:
@@ -115,9 +152,24 @@ def start_campaign(
     items: Path | None = None,
 ) -> Campaign:
     text = read_instructions(instructions) if instructions else default_instructions(policy)
+    given = Candidate.objects.filter(query__query_set=query_set)
+    if most := given.aggregate(most=Max("rank"))["most"]:
+        policy = replace(policy, candidates_per_query=most)
     campaign = new_campaign(query_set, policy=policy, seed=seed, text=text)
+    create_triplets(campaign, given)
     create_qualification_items(campaign, items)
     return campaign
+
+
+def create_triplets(campaign: Campaign, candidates: models.QuerySet[Candidate]) -> None:
+    """One to judge for each of these candidates."""
+    insert_from_query(
+        Triplet,
+        ("campaign_id", "candidate_id", "status", "votes", "positive_votes"),
+        candidates.order_by("query__key", "rank").values_list(
+            Value(campaign.pk), "pk", Value(Triplet.Status.OPEN), Value(0), Value(0)
+        ),
+    )
 
 
 def new_campaign(query_set: QuerySet, *, policy: Policy, seed: int, text: str) -> Campaign:
@@ -127,6 +179,20 @@ def new_campaign(query_set: QuerySet, *, policy: Policy, seed: int, text: str) -
     )
     Account.objects.create(campaign=campaign)
     Instructions.objects.create(campaign=campaign, version=1, text=text)
+    return campaign
+
+
+def campaign_like(source: Campaign, query_set: QuerySet, *, policy: Policy, seed: int) -> Campaign:
+    """With the items of the source's test and its wording; the usual one follows the policy."""
+    text = source.instructions.latest("version").text
+    usual = text == default_instructions(source.policy)
+    text = default_instructions(policy) if usual else text
+    campaign = new_campaign(query_set, policy=policy, seed=seed, text=text)
+    tested = policy.qualification_items > 0
+    items = list(source.qualification_items.order_by("position")) if tested else []
+    for item in items:
+        item.pk, item.campaign = None, campaign
+    QualificationItem.objects.bulk_create(items)
     return campaign
 
 

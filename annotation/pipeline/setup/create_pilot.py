@@ -10,10 +10,8 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from annotation.models import Campaign, Pilot, QualificationItem, Triplet
-from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
-from annotation.pipeline.setup.default_instructions import default_instructions
-from annotation.protocol.policy.policy import Policy
+from annotation.models import Campaign, Pilot, Triplet
+from annotation.pipeline.setup.create import campaign_like, check_name_and_seed
 from core.errors import UserError
 from retrieval.models import Candidate
 from retrieval.query_sets.sample_candidates import copy_candidates, draw_candidates
@@ -78,6 +76,11 @@ def _check_names(name: str, seed: int) -> None:
 
 
 def _check_source(source: Campaign, triplets: int) -> None:
+    if not source.policy.task_type.asks("show_answer"):
+        raise UserError(
+            f"People of {source} judge answers, so that none can be hidden: draw a pilot from a "
+            "campaign about questions."
+        )
     if pilot := pilot_of(source):
         raise UserError(
             f"Campaign {source} is a condition of pilot {pilot} itself: draw from "
@@ -100,18 +103,7 @@ def _condition(
 ) -> Campaign:
     query_set = copy_candidates(name, source.query_set, drawn, seed)
     policy = replace(source.policy, show_answer=show_answer)
-    campaign = new_campaign(query_set, policy=policy, seed=seed, text=_text(source, policy))
-    items = list(source.qualification_items.order_by("position"))
-    for item in items:
-        item.pk, item.campaign = None, campaign
-    QualificationItem.objects.bulk_create(items)
+    campaign = campaign_like(source, query_set, policy=policy, seed=seed)
     copies = Candidate.objects.filter(query__query_set=query_set)
     Triplet.objects.bulk_create(Triplet(campaign=campaign, candidate=copy) for copy in copies)
     return campaign
-
-
-def _text(source: Campaign, policy: Policy) -> str:
-    """The usual wording says whether there is an answer; one's own is the same in both."""
-    text = source.instructions.latest("version").text
-    usual = text == default_instructions(source.policy)
-    return default_instructions(policy) if usual else text

@@ -8,7 +8,7 @@ from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.policy.policy import Policy
 
-SHIPPED = Path(__file__).with_name("instructions.md")
+FOLDER = Path(__file__).parent
 CANNOT_JUDGE = (
     " If a text makes no sense to you, or you would have to guess what it asks for, choose "
     "**Can't judge** and say why."
@@ -17,7 +17,8 @@ WORDS = ("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleve
 
 
 def default_instructions(policy: Policy) -> str:
-    return Template(read_instructions(SHIPPED)).safe_substitute(
+    shipped = FOLDER / policy.task_type.instructions
+    return Template(read_instructions(shipped)).safe_substitute(
         items=_number(policy.hit_size),
         answer=_answer(policy),
         cannot_judge=CANNOT_JUDGE if policy.cannot_judge_limit else "",
@@ -52,9 +53,16 @@ def _exclusion(policy: Policy) -> str:
     """Nothing where no share of failed HITs is too large."""
     if policy.max_failure_rate == 1:
         return ""
+    paid = "" if is_free(policy) else " Work that was already approved stays paid."
+    if policy.exclusion_rule == "sequential":
+        return (
+            "- One slip does not end your participation. Once **far more than "
+            f"{policy.max_failure_rate * 100:g} %** of your reviewed tasks have failed, so many "
+            "that bad luck does not explain it, you can take no more of our tasks, and your "
+            f"judgments are not used.{paid}"
+        )
     slip = Fraction(1, policy.min_assignments) <= Fraction(str(policy.max_failure_rate))
     spared = "One slip does not end your participation. " if slip else ""
-    paid = "" if is_free(policy) else " Work that was already approved stays paid."
     return (
         f"- {spared}Once the number of your reviewed tasks has reached "
         f"**{policy.min_assignments:,}**, and **more than {policy.max_failure_rate * 100:g} %** "
@@ -66,5 +74,5 @@ def _exclusion(policy: Policy) -> str:
 def _complaint(policy: Policy) -> str:
     if policy.on_failed_control == "pay_and_discard":
         return "If you think that we judged your work wrongly, please write to us."
-    reversible = " A rejection can be reversed." if policy.crowd_traits.overturn_days else ""
+    reversible = "" if is_free(policy) else " A rejection can be reversed."
     return f"If you think that we rejected your work by mistake, please write to us.{reversible}"

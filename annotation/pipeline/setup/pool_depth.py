@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
-from annotation.models import Campaign, QualificationItem, Triplet
-from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
+from annotation.models import Campaign, Triplet
+from annotation.pipeline.setup.create import campaign_like, check_name_and_seed
 from annotation.protocol.studies.pool_depth import Hidden, Labels, hidden
 from core.errors import UserError
 from core.progress import Progress, no_progress
@@ -106,13 +106,7 @@ def _check_depth(parent: Campaign, k: int, to: int) -> None:
 def _start(parent: Campaign, name: str, deeper: Deeper, seed: int) -> Campaign:
     ranks = deeper.last_rank - deeper.first_rank + 1
     policy = replace(parent.policy, candidates_per_query=ranks)
-    text = parent.instructions.latest("version").text
-    campaign = new_campaign(store_deeper(name, deeper), policy=policy, seed=seed, text=text)
-    items = list(parent.qualification_items.order_by("position"))
-    for item in items:
-        item.pk, item.campaign = None, campaign
-    QualificationItem.objects.bulk_create(items)
-    return campaign
+    return campaign_like(parent, store_deeper(name, deeper), policy=policy, seed=seed)
 
 
 def studied_campaign(campaign: Campaign) -> Campaign | None:
@@ -145,7 +139,8 @@ def depth_report(study: Campaign) -> DepthReport:
 def _labels(studied: Campaign, study: Campaign, last: int) -> list[Labels]:
     """By rank, of each query that has no open triplet and a triplet at every rank."""
     keys = study.query_set.queries.values("key")
-    triplets = Triplet.objects.filter(campaign__in=[studied, study], candidate__query__key__in=keys)
+    campaigns = [*studied.crowds, study]  # since then a second crowd may have got some queries
+    triplets = Triplet.objects.filter(campaign__in=campaigns, candidate__query__key__in=keys)
     by_query: dict[str, dict[int, int | None]] = {}
     for key, rank, status, label in triplets.values_list(
         "candidate__query__key", "candidate__rank", "status", "label"

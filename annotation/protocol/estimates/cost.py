@@ -58,7 +58,7 @@ def estimate_cost(triplets: int, policy: Policy, agreement: float = PAPER_AGREEM
 
 def bonus_price_cents(cents: int, policy: Policy) -> int:
     """What a bonus of so many cents costs in all."""
-    fee = policy.crowd_traits.fee
+    fee = policy.fee
     return cents + (fee.of_bonus(cents) if fee else 0)
 
 
@@ -91,7 +91,7 @@ def is_free(policy: Policy) -> bool:
 
 def assignment_cents(policy: Policy, max_assignments: int | None = None) -> int:
     """What one approved assignment costs in all, on a HIT of so many (else the first round's)."""
-    fee, reward = policy.crowd_traits.fee, policy.reward_cents
+    fee, reward = policy.fee, policy.reward_cents
     if fee is None:
         return reward
     max_assignments = policy.annotators if max_assignments is None else max_assignments

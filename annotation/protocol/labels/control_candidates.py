@@ -38,11 +38,17 @@ def is_beyond_dispute(*, votes: int, positive: int, is_confirmed: bool) -> bool:
     return positive in (0, votes) and votes >= (STEADY_VOTES if is_confirmed else VOTES)
 
 
+def is_short(query: str, question: str, answer: str, *, label: int = 1) -> bool:
+    """Where people judge the answer, agreement says all else: no words need be shared."""
+    longest = max(len(query), len(question))
+    return longest <= LONGEST_QUESTION and len(answer.strip()) > 0 and len(answer) <= LONGEST_ANSWER
+
+
 def is_clear(query: str, question: str, answer: str, *, label: int = 1) -> bool:
-    if max(len(query), len(question)) > LONGEST_QUESTION or len(answer) > LONGEST_ANSWER:
+    if not is_short(query, question, answer):
         return False
     ours, theirs = words_of(query), words_of(question)
-    if not answer.strip() or ours == theirs:
+    if ours == theirs:
         return False
     share = shared(ours, theirs)
     return share >= LEAST_SHARED if label else 0 < share <= MOST_SHARED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.protocol.labels.label_error import LabelError
+from annotation.protocol.labels.label_error import KindError, LabelError
 
 DECIMALS = 4
 BASIS = (
@@ -39,7 +39,24 @@ class ExpertFigures:
             "label_error_triplets": error.triplets if error else 0,
             "label_error_reason": None if error else "no gold",
             "label_error_basis": BASIS,
+            **({"label_error_kinds": _kinds(error)} if error else {}),
         }
+
+
+def _kinds(error: LabelError) -> dict[str, object]:
+    """Null where experts judged none of the labels that could be wrong so."""
+    both = {"false_positives": error.false_positives, "false_negatives": error.false_negatives}
+    return {name: kind and _kind(kind) for name, kind in both.items()}
+
+
+def _kind(kind: KindError) -> dict[str, object]:
+    return {
+        "triplets": kind.triplets,
+        "share": rounded(kind.share.value),
+        "interval": [rounded(kind.share.low), rounded(kind.share.high)],
+        "of_all": rounded(kind.of_all.value),
+        "of_all_interval": [rounded(kind.of_all.low), rounded(kind.of_all.high)],
+    }
 
 
 def rounded(share: float | None) -> float | None:

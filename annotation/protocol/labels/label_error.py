@@ -17,14 +17,34 @@ class Verdict(NamedTuple):
     no: int
 
 
+class Share(NamedTuple):
+    """With the bounds of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class KindError(NamedTuple):
+    """Of one label: `share` of the labels that could be wrong so, `of_all` of all labels."""
+
+    triplets: int  # that experts judged
+    wrong: int
+    share: Share
+    of_all: Share
+
+
 class LabelError(NamedTuple):
-    """`share` of `triplets`, with the bounds of its 95 % interval."""
+    """`share` of all labels, with the bounds of its 95 % interval; `wrong` of the `triplets` that
+    experts judged. A kind is None where they judged none of its labels."""
 
     triplets: int
     wrong: int
     share: float
     low: float
     high: float
+    false_positives: KindError | None = None
+    false_negatives: KindError | None = None
 
 
 def label_error(verdicts: Iterable[Verdict]) -> LabelError | None:
@@ -40,7 +60,7 @@ def label_error(verdicts: Iterable[Verdict]) -> LabelError | None:
     return LabelError(triplets, wrong, wrong / triplets, *wilson_interval(wrong, triplets))
 
 
-def wilson_interval(part: int, whole: int) -> tuple[float, float]:
+def wilson_interval(part: float, whole: float) -> tuple[float, float]:
     """Wilson's 95 % interval of a share: of use for few triplets and for shares near 0, too."""
     share, z2 = part / whole, NINETY_FIVE_PERCENT**2
     centre = (share + z2 / (2 * whole)) / (1 + z2 / whole)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from annotation.protocol.policy.policy import Policy
 
-LabelSource = Literal["majority", "expert", "import"]
+LabelSource = Literal["majority", "expert", "import", "aggregator"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,17 @@ def decide_tally(votes: int, positive: int, policy: Policy, cannot_judge: int = 
         return Label(int(positive > negative), "labelled", 0, "majority")
     if votes >= policy.max_votes or 0 < policy.cannot_judge_limit <= cannot_judge:
         return Label(None, "unresolved", 0)
-    return Label(None, "open", max(1, policy.annotators - votes))
+    return Label(None, "open", votes_wanted(votes, policy))
+
+
+def strict_majority(votes: int, positive: int) -> int | None:
+    """Of however many votes."""
+    return None if 2 * positive == votes else int(2 * positive > votes)
+
+
+def votes_wanted(votes: int, policy: Policy) -> int:
+    """Of a triplet that is open, whatever keeps it so."""
+    return max(1, policy.annotators - votes)
 
 
 def assignments_to_request(wanted: Iterable[int], outstanding: int) -> int:

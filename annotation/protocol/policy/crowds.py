@@ -13,6 +13,10 @@ from typing import Any, Literal
 CrowdKind = Literal["mturk", "inhouse", "panel", "prolific"]
 Adjudication = Literal["decide", "measure"]
 
+# What Prolific takes, of companies unless a campaign's policy says otherwise.
+COMPANIES_PERMILLE, UNIVERSITIES_PERMILLE = 428, 333
+# Policy fields of the account there.
+OF_AN_ACCOUNT = frozenset({"fee_permille", "vat_permille"})
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
 CROWDED_HIT = 10
 
@@ -24,22 +28,37 @@ class Fee:
     permille: int
     masters_permille: int = 0
     crowded_permille: int = 0
+    vat_permille: int = 0  # of the fee
 
     def of_assignment(self, reward_cents: int, *, masters: bool, assignments: int) -> int:
         """For ONE assignment of a HIT that has so many."""
-        fee = _part(reward_cents, self.permille)
+        fee = self._part(reward_cents, self.permille)
         if masters:
-            fee += _part(reward_cents, self.masters_permille)
+            fee += self._part(reward_cents, self.masters_permille)
         if assignments >= CROWDED_HIT and self.crowded_permille:
-            fee += _part(reward_cents, self.crowded_permille)
+            fee += self._part(reward_cents, self.crowded_permille)
         return fee
 
     def of_bonus(self, cents: int) -> int:
-        return _part(cents, self.permille)
+        return self._part(cents, self.permille)
+
+    def __str__(self) -> str:
+        parts = [percent(self.permille)]
+        if self.masters_permille:
+            parts.append(f"{percent(self.masters_permille)} more for Masters")
+        if self.crowded_permille:
+            more = percent(self.crowded_permille)
+            parts.append(f"{more} more from {CROWDED_HIT} assignments a HIT")
+        if self.vat_permille:
+            parts.append(f"and {percent(self.vat_permille)} VAT on it")
+        return ", ".join(parts)
+
+    def _part(self, cents: int, permille: int) -> int:
+        return max(1, (cents * permille * (1000 + self.vat_permille) + 500_000) // 1_000_000)
 
 
-def _part(cents: int, permille: int) -> int:
-    return max(1, (cents * permille + 500) // 1000)
+def percent(permille: int) -> str:
+    return f"{permille / 10:g}%"
 
 
 # Names of campaigns may have a hyphen.
@@ -54,10 +73,18 @@ def _like(match: re.Match[str], word: str) -> str:
 
 @dataclass(frozen=True)
 class CrowdTraits:
+    """What a crowd can do, in numbers for the rules and in words for pages, the card and docs."""
+
     kind: CrowdKind
     title: str
     people: str  # who works there
     description: str
+    payer: str
+    extends: str  # how more judgments are got of what is posted already
+    rejects: str  # what of the work it lets be rejected
+    excludes: str  # how somebody is kept away
+    kept: str  # what it has us keep of who somebody is, in words to them
+    forgets: bool  # that can be deleted at their request, and the judgments stay
     fixed: Mapping[str, Any]  # policy fields that it does not let vary
     reward_cents: int  # unless a policy says otherwise
     least_reward_cents: int
@@ -65,15 +92,56 @@ class CrowdTraits:
     cannot_judge_limit: int
     mark_differences: bool
     fee: Fee | None
+    no_fee: str  # in words, where we reckon none
     has_accounts: bool  # its people work on this site; else its own site frames our page
     is_team: bool  # its people are known beforehand, by name, and can be counted
     by_link: bool  # its people come by links, for visits
+    # It has a study for each link: a visit is paid, rejected and ended there, and as a whole.
+    by_study: bool
+    least_hourly_cents: int  # that people must be offered; 0: it asks for nothing
+    least_screen_out_cents: int  # that who finds no task is paid; 0: nobody is
+    longest_message: int
+    shortest_reason: int  # of a rejection that a person writes
+    longest_reason: int  # of a rejection
     overturn_days: int | None  # that it lets a rejection be overturned; None: no limit
+    may_refuse_to_reverse: bool  # a rejection, whenever it is asked to
     writes_after_decision: bool  # its messages reach only workers whose work was decided
     message_place: str
+    reports: str  # how news of the work gets here
     contact: str  # what workers do where the settings name no address
     hit: str  # its word for a HIT
+    extras: str  # what it pays beside assignments and bonuses
     unasked: frozenset[str]  # policy fields that mean nothing there, beside the fixed ones
+
+    @property
+    def fee_in_words(self) -> str:
+        if self.fee is None:
+            return self.no_fee
+        if not self.asks("fee_permille"):
+            return str(self.fee)
+        return f"{self.fee}, of universities {percent(UNIVERSITIES_PERMILLE)}"
+
+    @property
+    def reverses(self) -> str:
+        """How long a rejection can be overturned, in words."""
+        if self.may_refuse_to_reverse:
+            return f"where {self.title} lets you"
+        return "at any time" if self.overturn_days is None else f"for {self.overturn_days} days"
+
+    @property
+    def abilities(self) -> Mapping[str, str]:
+        """What can be done there and how: as pages and docs have it."""
+        return {
+            "who judges": self.description,
+            "who pays": self.payer,
+            "fee": self.fee_in_words,
+            "extends": self.extends,
+            "rejects": self.rejects,
+            "overturns": self.reverses,
+            "keeps away": self.excludes,
+            "writes": self.message_place,
+            "reports": self.reports,
+        }
 
     def said(self, text: str) -> str:
         """A sentence that speaks of HITs, in the crowd's own word."""
@@ -85,7 +153,9 @@ class CrowdTraits:
 
     def defaults(self) -> dict[str, Any]:
         """Fields of a policy for this crowd that are not the paper's."""
+        fee = {"fee_permille": self.fee.permille} if self.fee and self.asks("fee_permille") else {}
         return {
+            **fee,
             "crowd": self.kind,
             **self.fixed,
             "reward_cents": self.reward_cents,
@@ -97,9 +167,15 @@ class CrowdTraits:
 
 MTURK = CrowdTraits(
     kind="mturk",
-    title="Mechanical Turk",
+    title="a Mechanical Turk server",
     people="workers",
-    description="the workers of Mechanical Turk, or of the emulator on this machine",
+    description="workers at a server with Mechanical Turk's API, as the emulator on this machine",
+    payer="the server, from your account's balance",
+    extends="each HIT, within the assignments that its fee allows",
+    rejects="each HIT",
+    excludes="by a qualification or a block",
+    kept="your worker ID",
+    forgets=False,
     fixed={},
     reward_cents=15,
     least_reward_cents=1,
@@ -107,21 +183,37 @@ MTURK = CrowdTraits(
     cannot_judge_limit=0,
     mark_differences=False,
     fee=Fee(permille=200, masters_permille=50, crowded_permille=200),
+    no_fee="",
     has_accounts=False,
     is_team=False,
     by_link=False,
+    by_study=False,
+    least_hourly_cents=0,
+    least_screen_out_cents=0,
+    longest_message=4096,
+    shortest_reason=1,
+    longest_reason=1024,
     overturn_days=30,
+    may_refuse_to_reverse=False,
     writes_after_decision=True,
     message_place="in an email from the crowd, which cannot be recalled",
+    reports="when each pass asks",
     contact="write to the requester through the crowd's site",
     hit="HIT",
-    unasked=frozenset(),
+    extras="",
+    unasked=OF_AN_ACCOUNT,
 )
 INHOUSE = CrowdTraits(
     kind="inhouse",
     title="your own team",
     people="members of your team",
     description="people whom you invite to this site",
+    payer="you, if at all",
+    extends="each task",
+    rejects="each task",
+    excludes="from the campaign",
+    kept="your username and e-mail address",
+    forgets=True,
     # A block would keep a colleague out of every other campaign too.
     fixed={
         "masters": False,
@@ -135,37 +227,46 @@ INHOUSE = CrowdTraits(
     cannot_judge_limit=2,
     mark_differences=True,
     fee=None,
+    no_fee="none",
     has_accounts=True,
     is_team=True,
     by_link=False,
+    by_study=False,
+    least_hourly_cents=0,
+    least_screen_out_cents=0,
+    longest_message=MTURK.longest_message,
+    shortest_reason=MTURK.shortest_reason,
+    longest_reason=MTURK.longest_reason,
     overturn_days=None,
+    may_refuse_to_reverse=False,
     writes_after_decision=False,
     message_place="on their work page",
+    reports="at once, for they work on this site",
     contact="write to the people who invited you",
     hit="task",
-    unasked=frozenset({"reward_cents", "keywords", "auto_approval_days"}),
+    extras="",
+    unasked=frozenset({"reward_cents", "keywords", "auto_approval_days", *OF_AN_ACCOUNT}),
 )
-PANEL = CrowdTraits(
+PANEL = replace(
+    INHOUSE,
     kind="panel",
     title="a panel",
     people="participants of the panel",
     description="people whom a panel sends by a link",
+    payer="the panel, from your list",
+    rejects="each task here, and visits at the panel from your list",
+    kept="your completion code and the IDs that {panel} gave in the link",
     fixed={**INHOUSE.fixed, "qualification_items": 0},
     reward_cents=15,
-    least_reward_cents=0,
     adjudication="measure",
     cannot_judge_limit=0,
     mark_differences=False,
-    fee=None,
-    has_accounts=True,
+    no_fee="the panel's own",
     is_team=False,
     by_link=True,
-    overturn_days=None,
-    writes_after_decision=False,
     message_place="on their page here, if they come back to it",
     contact="write to the researcher through the panel's site",
-    hit="task",
-    unasked=frozenset({"keywords", "auto_approval_days"}),
+    unasked=frozenset({"keywords", "auto_approval_days", *OF_AN_ACCOUNT}),
 )
 PROLIFIC = replace(
     PANEL,
@@ -173,10 +274,22 @@ PROLIFIC = replace(
     title="Prolific",
     people="participants of Prolific",
     description="participants of Prolific",
-    fee=Fee(permille=428),  # of companies; of universities 333
+    payer="Prolific, from your account's balance",
+    extends="each task, by places of its study, which only grow",
+    rejects="a visit as a whole",
+    excludes="from the campaign, and by a group from its studies at Prolific",
+    fee=Fee(permille=COMPANIES_PERMILLE),
+    unasked=PANEL.unasked - OF_AN_ACCOUNT,
+    by_study=True,
+    may_refuse_to_reverse=True,
     least_reward_cents=1,
+    least_hourly_cents=800,  # in pounds 600
+    least_screen_out_cents=14,  # in pounds 10
+    shortest_reason=100,
     message_place="in a message at Prolific, which cannot be recalled",
+    reports="by signed events where this site is public, and when each pass asks",
     contact="write to the researcher at Prolific",
+    extras="visits that are paid for more tasks than were done, and what its bill differs by",
 )
 CROWDS: Mapping[CrowdKind, CrowdTraits] = {
     each.kind: each for each in (MTURK, INHOUSE, PANEL, PROLIFIC)

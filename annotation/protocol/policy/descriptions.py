@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
+from annotation.protocol.policy.crowds import (
+    COMPANIES_PERMILLE,
+    CROWDS,
+    MTURK,
+    PAPER_CROWD,
+    PROLIFIC,
+    UNIVERSITIES_PERMILLE,
+)
+from annotation.protocol.policy.tasks import PAPER_TASK
 
 OPEN = "left open"
 # What nearly every campaign decides for itself; the rest is there for those who know why.
@@ -22,6 +30,10 @@ CHOICES = {
     "repack": "The tied triplets go into new HITs",
     "reject": "Reject the assignment",
     "pay_and_discard": "Approve it, and discard its votes",
+    "share": "A share of the reviewed HITs",
+    "sequential": "A sequential test",
+    "majority": "The majority of the votes",
+    "best": "Whatever foretells controls best",
     "qualification": "Qualification",
     "block": "Block",
     "decide": "An expert's label is the label",
@@ -49,6 +61,13 @@ HIT = Group(
     "The HIT",
     "What one person sees at a time.",
     (
+        Words(
+            "task",
+            "Task",
+            "What people judge: whether two questions ask the same, or whether an answer is right.",
+            PAPER_TASK.name,
+            PAPER_TASK.name,
+        ),
         Words(
             "candidates_per_query",
             "Candidates per query",
@@ -154,6 +173,22 @@ VOTES = Group(
             OPEN,
         ),
         Words(
+            "aggregation",
+            "How votes make the label",
+            "Their majority, or a model that knows from the controls how good each annotator is, "
+            "where it foretells hidden controls better. The majority's label stays beside it.",
+            "majority",
+            "majority",
+        ),
+        Words(
+            "wanted_confidence",
+            "Wanted confidence",
+            "A triplet whose label is less sure than this, such as 0.9, gets one more vote, up to "
+            "the maximum; the least sure come first. 0 means a majority is enough.",
+            0.0,
+            "a majority is enough",
+        ),
+        Words(
             "cannot_judge_limit",
             "“Can't judge” answers that call an expert",
             "Adds “Can't judge” and “Later” beside Yes and No. “Can't judge” is never a vote: it "
@@ -177,6 +212,14 @@ EXCLUSION = Group(
     "Annotators who fail too many controls are excluded, and their votes are discarded.",
     (
         Words(
+            "exclusion_rule",
+            "Rule of exclusion",
+            "The share is the paper's, and excludes many by bad luck, for it looks after each HIT. "
+            "The sequential rule excludes at most 1 % of those who fail as often as allowed.",
+            "share",
+            "more than 10 % failed",
+        ),
+        Words(
             "max_failure_rate",
             "Maximum share of failed HITs",
             "People whose share of failed HITs is higher are excluded. With 1, nobody is.",
@@ -194,8 +237,8 @@ EXCLUSION = Group(
         Words(
             "exclude_by",
             "Exclude by",
-            "A qualification excludes here alone. A block is Mechanical Turk's, holds "
-            "for all your work there and is told to the worker.",
+            f"A qualification excludes here alone. A block is for {MTURK.title}: it holds for all "
+            "your work there and is told to the worker.",
             "qualification",
             OPEN,
         ),
@@ -210,14 +253,30 @@ CROWD = Group(
             "Who judges",
             "; ".join(f"{each.kind}: {each.description}" for each in CROWDS.values()) + ".",
             PAPER_CROWD.kind,
-            PAPER_CROWD.title,
+            "Mechanical Turk",
         ),
         Words(
             "reward_cents",
             "Reward per assignment, in cents",
-            "Pay for one HIT. Mechanical Turk adds a fee of 20%, or 25% with Masters.",
+            f"Pay for one HIT. The crowd's fee comes on top: {MTURK.fee_in_words} at "
+            f"{MTURK.title}, {PROLIFIC.fee_in_words} at {PROLIFIC.title}.",
             15,
             "15",
+        ),
+        Words(
+            "fee_permille",
+            "Prolific's fee, in thousandths",
+            f"Of each reward and bonus. Prolific takes {COMPANIES_PERMILLE} of companies and "
+            f"{UNIVERSITIES_PERMILLE} of universities.",
+            COMPANIES_PERMILLE,
+            OPEN,
+        ),
+        Words(
+            "vat_permille",
+            "VAT on Prolific's fee, in thousandths",
+            "Prolific adds it for some accounts: 200 in the United Kingdom.",
+            0,
+            OPEN,
         ),
         Words(
             "assignment_minutes",
@@ -236,8 +295,8 @@ CROWD = Group(
         Words(
             "auto_approval_days",
             "Days for review",
-            "Mechanical Turk approves and pays work that is not reviewed within this time. The "
-            "review here takes minutes.",
+            f"At {MTURK.title}, work that is not reviewed within this time is approved and paid. "
+            "The review here takes minutes.",
             3,
             OPEN,
         ),
@@ -250,21 +309,21 @@ QUALIFICATIONS = Group(
         Words(
             "masters",
             "Masters only",
-            "Workers whom Mechanical Turk calls Masters: a fee of 5% more.",
+            "Workers who hold the Masters qualification there, for a higher fee.",
             True,
             "yes",
         ),
         Words(
             "min_approval_percent",
             "Minimum approval rate, in percent",
-            "Of all that a worker ever submitted at Mechanical Turk.",
+            "Of all that a worker ever submitted there.",
             95,
             "95",
         ),
         Words(
             "min_approved",
             "Minimum approved HITs",
-            "Minimum number of HITs that a worker has had approved on Mechanical Turk.",
+            "Minimum number of HITs that a worker has had approved there.",
             100,
             "100",
         ),

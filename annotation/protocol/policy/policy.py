@@ -16,19 +16,32 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
 from annotation.protocol.policy.crowds import (
+    COMPANIES_PERMILLE,
     CROWDED_HIT,
     CROWDS,
+    OF_AN_ACCOUNT,
     PAPER_CROWD,
     Adjudication,
     CrowdKind,
     CrowdTraits,
+    Fee,
 )
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskName, TaskType
 
 TieMode = Literal["extend", "repack"]
 OnFailedControl = Literal["reject", "pay_and_discard"]
 ExcludeBy = Literal["qualification", "block"]
+ExclusionRule = Literal["share", "sequential"]
+Aggregation = Literal["majority", "best"]
 SplitSize = int | float  # an int is a count of queries, a float a share of them
 
+LATER = {
+    "task": PAPER_TASK.name,
+    "exclusion_rule": "share",
+    "vat_permille": 0,
+    "aggregation": "majority",
+    "wanted_confidence": 0,
+}
 SHARES_TOLERANCE = Fraction(1, 1000)
 # Neither a database nor a page takes all of them; the surrogates are halves of characters.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -92,6 +105,10 @@ def _one_of(literal: object) -> Rule:
 
 
 _FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+_CONFIDENCE = Rule(
+    "0, or a number from 0.55 to 0.99",
+    lambda value: _is_number(value) and (value == 0 or 0.55 <= value <= 0.99),
+)
 _SPLIT_SIZE = Rule(
     "a share from 0.0 to 1.0 or a whole count from 0",
     lambda value: value >= 0 if _is_whole(value) else isinstance(value, float) and 0 <= value <= 1,
@@ -102,6 +119,7 @@ _SPLIT_SIZE = Rule(
 class Policy:
     """The rules of one campaign; an impossible one cannot be made (PolicyError)."""
 
+    task: Annotated[TaskName, _one_of(TaskName)] = PAPER_TASK.name
     candidates_per_query: Annotated[int, _whole(1, 1000)] = 30
     hit_size: Annotated[int, _whole(3, 100)] = 7
     positive_controls: Annotated[int, _whole(1, 50)] = 1
@@ -111,16 +129,24 @@ class Policy:
     annotators: Annotated[int, _whole(1, 100)] = 2
     tie_mode: Annotated[TieMode, _one_of(TieMode)] = "extend"
     max_votes: Annotated[int, _whole(1, 100)] = 5
+    # What makes the label of votes: their majority, or the aggregator that foretells controls best.
+    aggregation: Annotated[Aggregation, _one_of(Aggregation)] = "majority"
+    # One more vote is asked for until the label is as sure as that; 0: until there is a majority.
+    wanted_confidence: Annotated[float, _CONFIDENCE] = 0.0
     # So many who say "Can't judge" send a triplet to an expert; 0: the page has Yes and No only.
     cannot_judge_limit: Annotated[int, _whole(0, 100)] = PAPER_CROWD.cannot_judge_limit
     # Whether an expert's label is the label, or stays beside the votes and measures them.
     adjudication: Annotated[Adjudication, _one_of(Adjudication)] = PAPER_CROWD.adjudication
     on_failed_control: Annotated[OnFailedControl, _one_of(OnFailedControl)] = "reject"
+    exclusion_rule: Annotated[ExclusionRule, _one_of(ExclusionRule)] = "share"
     max_failure_rate: Annotated[float, _number(0, 1)] = 0.10
     min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10
     exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
     crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = PAPER_CROWD.kind
     reward_cents: Annotated[int, _whole(0, 100_000)] = PAPER_CROWD.reward_cents
+    # Prolific's, which depends on the account; those of other crowds are the same for all.
+    fee_permille: Annotated[int, _whole(0, 1000)] = COMPANIES_PERMILLE
+    vat_permille: Annotated[int, _whole(0, 1000)] = 0
     masters: Annotated[bool, _FLAG] = True
     min_approval_percent: Annotated[int, _whole(0, 100)] = 95
     min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
@@ -148,7 +174,7 @@ class Policy:
         if faults:
             raise PolicyError(faults)
         # A rate written as 0 or as 0.0 is the same and has the same digest.
-        for name in ("max_failure_rate", "negative_max_cosine"):
+        for name in ("max_failure_rate", "negative_max_cosine", "wanted_confidence"):
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @classmethod
@@ -165,14 +191,44 @@ class Policy:
         return cls(**known)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Without what came later, where it is as in the paper: digests are those of before."""
+        return {name: value for name, value in asdict(self).items() if LATER.get(name) != value}
 
     def digest(self) -> str:
         return policy_digest(self.to_dict())
 
+    def for_crowd(self, kind: CrowdKind, *, reward_cents: int | None = None) -> Policy:
+        """The same rules for another crowd, at what it usually pays unless that is said."""
+        traits = CROWDS[kind]
+        reward = traits.reward_cents if reward_cents is None else reward_cents
+        return Policy.from_dict(
+            {**self.to_dict(), **traits.fixed, "crowd": kind, "reward_cents": reward}
+        )
+
+    def decides_like(self, other: Policy) -> bool:
+        """Whether the same answers make the same labels by both, whoever gave them."""
+        mine, theirs = asdict(self), asdict(other)
+        return {name for name in mine if mine[name] != theirs[name]} <= _OF_A_CROWD
+
+    @property
+    def task_type(self) -> TaskType:
+        return TASKS[self.task]
+
     @property
     def crowd_traits(self) -> CrowdTraits:
         return CROWDS[self.crowd]
+
+    @property
+    def fee(self) -> Fee | None:
+        traits = self.crowd_traits
+        if not traits.asks("fee_permille"):
+            return traits.fee
+        return Fee(self.fee_permille, vat_permille=self.vat_permille)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether confidence ends the asking, and no majority."""
+        return self.wanted_confidence > 0
 
     @property
     def real_items(self) -> int:
@@ -223,6 +279,12 @@ def _check_votes(annotators: int, max_votes: int) -> list[str]:
     return []
 
 
+def _check_confidence(aggregation: Aggregation, wanted_confidence: float) -> list[str]:
+    if wanted_confidence and aggregation == "majority":
+        return ['wanted_confidence must be 0 while aggregation is "majority"']
+    return []
+
+
 def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str]:
     sizes = (train, dev, test)
     if len({type(size) for size in sizes}) > 1:
@@ -251,13 +313,27 @@ def _check_crowd(crowd: CrowdKind, reward_cents: int, *others: object) -> list[s
     return faults
 
 
+def _check_task(task: TaskName, *others: object) -> list[str]:
+    values = dict(zip(_FIXED_BY_TASK, others, strict=True))
+    return [
+        f"{name} must be {json.dumps(wanted)} for the task {task}"
+        for name, wanted in TASKS[task].fixed.items()
+        if values[name] != wanted
+    ]
+
+
+# What a task may have fixed.
+_FIXED_BY_TASK = tuple(sorted(set[str]().union(*(task.fixed for task in TASKS.values()))))
 # What a crowd may have fixed.
 _SCREENING = tuple(sorted(set[str]().union(*(traits.fixed for traits in CROWDS.values()))))
+_OF_A_CROWD = {"crowd", "reward_cents", *OF_AN_ACCOUNT, *_SCREENING}
 _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),
+    (("aggregation", "wanted_confidence"), _check_confidence),
     (("train", "dev", "test"), _check_splits),
     (("crowd", "reward_cents", *_SCREENING), _check_crowd),
+    (("task", *_FIXED_BY_TASK), _check_task),
 )
 
 

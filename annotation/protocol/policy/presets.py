@@ -8,6 +8,7 @@ from typing import Any
 
 from annotation.protocol.policy.crowds import INHOUSE, PAPER_CROWD
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TaskType
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class Preset:
     lead: str
     values: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
 
-    def policy(self) -> Policy:
-        return Policy.from_dict(self.values)
+    def policy(self, task: TaskType = PAPER_TASK) -> Policy:
+        return Policy.from_dict({**self.values, **task.defaults()})
 
 
 TEAM = Preset(
@@ -38,4 +39,16 @@ PAPER = Preset(
     f"Paid workers of {PAPER_CROWD.title}",
     "The rules of the QUADRo paper. Workers are paid for each assignment.",
 )
-PRESETS: Mapping[str, Preset] = {each.name: each for each in (TEAM, PILOT, PAPER)}
+ADAPTIVE = Preset(
+    "adaptive",
+    "Paid workers, votes where they matter",
+    f"Workers of {PAPER_CROWD.title} judge each triplet once, and again while its label is less "
+    "than 90 % sure. Controls say how good each worker is.",
+    {
+        "annotators": 1,
+        "tie_mode": "repack",
+        "aggregation": "best",
+        "wanted_confidence": 0.9,
+    },
+)
+PRESETS: Mapping[str, Preset] = {each.name: each for each in (TEAM, PILOT, PAPER, ADAPTIVE)}

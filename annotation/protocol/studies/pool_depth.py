@@ -33,6 +33,7 @@ class Hidden:
     queries: int
     positives_at_first: list[int]
     positives_at_next: list[int]
+    positive_ranks: list[list[int]]  # of each query, those of the study
     positives_per_query_first: float
     positives_per_query_next: float
     # Of all positives in both blocks, the share in the second one; None: there are none.
@@ -53,6 +54,7 @@ def hidden(queries: Sequence[Labels], *, first: int) -> Hidden:
         queries=len(queries),
         positives_at_first=by_rank[:first].tolist(),
         positives_at_next=by_rank[first:].tolist(),
+        positive_ranks=[(first + 1 + np.flatnonzero(row)).tolist() for row in positive[:, first:]],
         positives_per_query_first=_rounded(before.mean()),
         positives_per_query_next=_rounded(after.mean()),
         hidden_share=_rounded(after.sum() / total) if total else None,

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page, record
 from annotation.crowd.inhouse.members import find_invitation, join, member_of
+from annotation.crowd.worker_notices import what_is_kept
+from annotation.protocol.policy.crowds import INHOUSE
 from annotation.web.base.guards import refuse
 from annotation.web.notifications.preferences import ask_to_confirm
 from core.errors import UserError
@@ -80,4 +82,5 @@ def _join(code: str, user: User) -> None:
 
 
 def _page(request: HttpRequest, form: AccountForm, *, status: int = 200) -> HttpResponse:
-    return render(request, "annotation/account/join.html", {"form": form}, status=status)
+    content = {"form": form, "kept": what_is_kept(INHOUSE)}
+    return render(request, "annotation/account/join.html", content, status=status)

@@ -23,18 +23,19 @@ PAGE_SIZE = 50
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
     "activate", "add-account", "add-group", "add-role", "add-webhook", "build index",
-    "build-release", "change-account", "change-address", "change-group", "change-password",
-    "change-role",
+    "build-release", "cancel-training", "change-account", "change-address", "change-group",
+    "change-password", "change-role",
     "create", "create-token",
     "deactivate", "delete-account", "delete-group",
-    "delete-role", "delete-token", "disable-webhook", "enable-webhook", "first-account",
+    "delete-role", "delete-token", "disable-webhook", "enable-webhook", "experiment",
+    "first-account",
     "import", "import pairs",
     "import-controls", "import-drafts", "import-gold", "import-history", "instructions", "invite",
     "join",
     "label", "lockout",
     "prune vectors", "register model",
-    "resend", "revoke-invitation", "reset-password", "rotate-secret",
-    "turk-account", "turk-close", "turk-open", "turk-renew",
+    "resend", "revoke-invitation", "reset-password", "rotate-secret", "score", "train",
+    "turk-account", "turk-close", "turk-open", "turk-publish", "turk-renew",
     "unlock", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 

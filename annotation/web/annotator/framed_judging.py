@@ -106,7 +106,7 @@ def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:
         # What is in hand is still paid: to refuse it now would waste the work begun.
         "cancelled": _is_cancelled(hit),
     }
-    page = render_to_string("annotation/annotator/judging.html", context)
+    page = render_to_string("annotation/judging/judging.html", context)
     return _framed(HttpResponse(page), submit_origin=visit.submit_origin)
 
 

@@ -21,7 +21,6 @@ from annotation.models import Hit, HitItem
 from annotation.models.campaign import policy_of
 from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.controls.own_controls import hits_put_off
-from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import (
     BEHAVIOUR,
@@ -200,7 +199,7 @@ def go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) 
     if assignment is not None and assignment.posted_hit_id == skipped:  # the crowd has nothing else
         assignments.give_back(request.member, assignment.assignment_id, now=now)
         assignment = None
-    if assignment is None and request.member.crowd != INHOUSE.kind:
+    if assignment is None and not request.member.is_of_team:
         return reverse("visit", args=[visit.pk]) if visit else reverse("work")
     if assignment is None:
         others = queues_of_others(request.member)
@@ -228,7 +227,7 @@ def _page(
         "return_url": reverse("return", args=key),
         "fault": fault,
     }
-    return render(request, "annotation/annotator/judging.html", context, status=status)
+    return render(request, "annotation/judging/judging.html", context, status=status)
 
 
 def _kept(item: WorkerItem, sent: Mapping[str, str]) -> WorkerItem:

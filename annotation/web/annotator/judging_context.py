@@ -8,7 +8,10 @@ from django.urls import reverse
 
 from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.crowd.qualification_url import qualification_test_url
+from annotation.crowd.worker_notices import what_is_kept
 from annotation.models import Hit, ItemReport
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.markdown import render_markdown
 
@@ -36,14 +39,16 @@ class WorkerItem:
 
 
 def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str, object]:
-    """Of templates/annotation/annotator/judging.html; an empty assignment_id makes a preview."""
+    """Of templates/annotation/judging/judging.html; an empty assignment_id makes a preview."""
     policy = hit.campaign.policy
     items = _items(hit, marked=policy.mark_differences)
     return {
+        "task": policy.task_type,
         "items": items,
         # An answer missing from one item alone would set it apart from the others.
         "show_answer": policy.show_answer and all(item.answer.strip() for item in items),
         "instructions": render_markdown(hit.instructions.text),
+        "kept": kept_in(policy),
         "cannot_judge": CANNOT_JUDGE if policy.cannot_judge_limit else "",
         "reasons": ItemReport.Reason.choices,
         "report_length": REPORT_LENGTH,
@@ -52,6 +57,11 @@ def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str
         "probe_url": reverse("health"),
         "test_url": qualification_test_url(hit.campaign) if hit.campaign.qualified_id else "",
     }
+
+
+def kept_in(policy: Policy, *, panel: str = "the panel") -> list[str]:
+    reward = dollars(policy.reward_cents) if policy.reward_cents else ""
+    return what_is_kept(policy.crowd_traits, panel=panel, reward=reward)
 
 
 def _items(hit: Hit, *, marked: bool) -> list[WorkerItem]:

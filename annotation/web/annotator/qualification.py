@@ -286,6 +286,7 @@ def _context(here: TestPage) -> dict[str, object]:
     percent = here.campaign.policy.qualification_pass_percent
     count = here.campaign.policy.qualification_items
     return {
+        "task": here.campaign.policy.task_type,
         "has_account": here.has_account,
         "worker_id": here.worker_id or here.typed,
         "count": count,

@@ -10,11 +10,13 @@ from django.db.models import Q, QuerySet
 from annotation.crowd.accounts import workers_of
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import ItemReport, Judgment
-from annotation.pipeline.controls.reveals import reveals
+from annotation.pipeline.labelling.reveals import reveals
+from annotation.protocol.policy.tasks import TaskType
 
 
 @dataclass(frozen=True)
 class MissedControl:
+    task: TaskType
     query: str
     question: str
     answer: str  # empty where the campaign shows none
@@ -58,11 +60,12 @@ def _missed(member: Member, ids: Collection[str]) -> Mapping[str, list[MissedCon
 def _control(one: Judgment | ItemReport) -> MissedControl:
     control = one.item.control
     assert control is not None
-    shows_answer = one.assignment.hit.campaign.policy.show_answer
+    policy = one.assignment.hit.campaign.policy
     return MissedControl(
+        task=policy.task_type,
         query=control.query,
         question=control.question,
-        answer=control.answer if shows_answer else "",
+        answer=control.answer if policy.show_answer else "",
         given=one.value if isinstance(one, Judgment) else None,
         expected=control.expected,
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import kept_from
 from annotation.crowd.accounts import campaigns_of, workers_of
 from annotation.crowd.inhouse import assignments
-from annotation.crowd.inhouse.assignments import MOST_COUNTED
+from annotation.crowd.inhouse.assignments import MOST_COUNTED, OpenQueue
 from annotation.crowd.inhouse.models import (
     SUBMITTED_OR_DECIDED,
     Assignment,
@@ -30,11 +30,11 @@ from annotation.crowd.inhouse.models import (
 from annotation.crowd.inhouse.visits import visits_of
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.turk.stores import is_in_use
-from annotation.crowd.worker_notices import why_excluded
+from annotation.crowd.worker_notices import AT_THE_TURK, what_is_kept, why_excluded
 from annotation.models import Assignment as Submitted
 from annotation.models import Campaign, Exclusion, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.pipeline.ledger.pay import MEASURED, pay_an_hour
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
@@ -58,6 +58,7 @@ class Line:
     done: int
     of: str  # what is done, in hand, or still open to the member
     pay: str  # empty: nothing is paid by the piece
+    an_hour: str  # what that is, in words
     eta: str  # of those left; empty: not known yet
     instructions: str
 
@@ -106,10 +107,14 @@ def _last_visit(request: MemberRequest) -> HttpResponse:
 @member_page
 def work(request: MemberRequest) -> HttpResponse:
     member, now = request.member, timezone.now()
-    if member.crowd != INHOUSE.kind:
+    if not member.is_of_team:
         return _last_visit(request)
     ours = campaigns_of(member).select_related("pilot_with_the_answer")
-    campaigns = list(ours.order_by("pk"))
+    figures = {
+        "timed": F("workforce__figures__timed"),
+        "took_ms": F("workforce__figures__median_ms"),
+    }
+    campaigns = list(ours.annotate(**figures).order_by("pk"))
     exclusions = exclusions_of(member)
     others = kept_from(member.user).values_list("pk", flat=True)
     pilots = [getattr(one, "pilot_with_the_answer", None) for one in campaigns]
@@ -162,6 +167,17 @@ def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
     return render(request, "annotation/annotator/read_instructions.html", content)
 
 
+@require_safe
+@member_page
+def kept(request: MemberRequest) -> HttpResponse:
+    is_of_turk = request.member.is_of_team and is_in_use()
+    content = {
+        "kept": what_is_kept(request.member.crowd_traits),
+        "at_the_turk": AT_THE_TURK if is_of_turk else (),
+    }
+    return render(request, "annotation/annotator/kept.html", content)
+
+
 def exclusions_of(member: Member) -> list[Exclusion]:
     """In force, from campaigns whose people work here."""
     workers = workers_of(member.worker_id)
@@ -207,11 +223,18 @@ def _lines(
                 of=f"{mine.done + mine.in_hand + offered.count:,}"
                 f"{'+' if offered.count >= MOST_COUNTED else ''}",
                 pay=dollars(offered.reward_cents) if offered.reward_cents else "",
+                an_hour=_an_hour(offered, campaign),
                 eta=eta(done, offered.hit_type, offered.count),
                 instructions=_instructions_url(campaign) if campaign else "",
             )
         )
     return lines
+
+
+def _an_hour(offered: OpenQueue, campaign: Campaign | None) -> str:
+    timed, took_ms = (getattr(campaign, name, None) for name in ("timed", "took_ms"))
+    measured = took_ms / 1000 if took_ms and timed and timed >= MEASURED else None
+    return pay_an_hour(offered.reward_cents, measured=measured, limit=offered.seconds)
 
 
 def _counts(member: Member, *, since: datetime) -> dict[str, Counts]:

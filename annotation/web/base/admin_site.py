@@ -84,6 +84,7 @@ def _database(request: HttpRequest) -> list[Item]:
         _item("Search", "search", "database-search"),
         _item("Ask", "question_answer", "database-ask"),
         _item("Models", "model_training", "database-models"),
+        _item("Trainings", "fitness_center", "trainings"),
     ]
     if request.user.has_perm(IMPORT):
         parts.append(_item("Import", "upload", "database-import"))

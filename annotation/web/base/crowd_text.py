@@ -5,12 +5,19 @@ import re
 from django.forms import BaseForm
 from django.template import Library
 
+from annotation.crowd.turk.workers import Group
 from annotation.models import Campaign
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.pay import pay_an_hour
 from annotation.protocol.policy.crowds import CrowdTraits
 
 register = Library()
 register.filter("dollars", dollars)
+
+
+@register.filter
+def an_hour(group: Group) -> str:
+    return pay_an_hour(group.cents, measured=group.took, limit=group.minutes * 60)
 
 
 def say_form(form: BaseForm, crowd: CrowdTraits) -> None:

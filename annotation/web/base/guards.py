@@ -45,6 +45,10 @@ STALE = (
     "Nothing was saved, because the page was opened before you last signed in, or on another"
     " site. Go back, reload the page, and send it again."
 )
+NO_ENDPOINT = (
+    "This address is no endpoint for MTurk's operations: end it with /turk, for real money, or "
+    "with /turk/sandbox, to try them."
+)
 STALE_TO_SCRIPTS = "The site did not take it: load this page again. Your answers are kept here."
 
 
@@ -150,7 +154,7 @@ def member_page(view: View) -> View:
         if member is None:
             sentence = RUNS_CAMPAIGNS if may_enter(request.user) else NO_MEMBER
             return refuse(request, 403, "For members", sentence)
-        if not member.active and member.crowd != INHOUSE.kind:
+        if not member.active and not member.is_of_team:
             return refuse(request, 403, "No further tasks", NO_FURTHER_PART)
         if not member.active:
             sentence = (
@@ -167,6 +171,8 @@ def member_page(view: View) -> View:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's own page speaks to developers, and `reason` too."""
+    if "X-Amz-Target" in request.headers:
+        return JsonResponse({"__type": "NoEndpoint", "message": NO_ENDPOINT}, status=404)
     sentence = STALE_TO_SCRIPTS if wants_json(request) else STALE
     return refuse(request, 403, "This page is out of date", sentence)
 

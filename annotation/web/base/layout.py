@@ -66,6 +66,7 @@ UNDER = {
     "campaign-control": "campaign-controls",
     "campaign-control-drafts": "campaign-controls",
     "campaign-hit": "campaign-hits",
+    "campaign-label-error": "campaign-review",
     "campaign-publish": "campaign-milestones",
     "campaign-reconcile": "campaign",
     "campaign-reports": "campaign-workers",

@@ -37,11 +37,13 @@ class Row:
 @dashboard_page
 def campaigns(request: HttpRequest) -> HttpResponse:
     """The latest first; `?before=` the last one of the page before."""
-    shown = visible_campaigns(request.user).select_related("account").order_by("-pk")
+    visible = visible_campaigns(request.user)
+    shown = visible.select_related("account", "query_set").order_by("-pk")
     before = request.GET.get("before", "")
     if before.isdecimal() and len(before) < 19:
         shown = shown.filter(pk__lt=int(before))
-    on_page = list(shown.annotate(newest=_newest())[: PAGE_SIZE + 1])
+    first = visible.filter(query_set=OuterRef("query_set__part_of")).values("name")
+    on_page = list(shown.annotate(newest=_newest(), part_of_name=first)[: PAGE_SIZE + 1])
     context = {
         "rows": _rows(on_page[:PAGE_SIZE]),
         "before": on_page[PAGE_SIZE - 1].pk if len(on_page) > PAGE_SIZE else None,

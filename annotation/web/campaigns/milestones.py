@@ -78,7 +78,7 @@ def _render(
         "meetings_warning": meetings_warning(campaign),
         # Asked only where packing comes next.
         "own": lambda: own_supply(campaign),
-        "pool": lambda: len(positive_names()),
+        "pool": lambda: len(positive_names(campaign.policy.task)),
         "pool_needed": lambda: positives_needed(triplets_to_judge(campaign), campaign.policy),
         "may_pack_again": not milestones.is_published
         and bool(warning or has_own_controls(campaign)),

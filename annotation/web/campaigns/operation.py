@@ -32,7 +32,12 @@ Chosen = Operation | LongOperation
 REQUESTED = "Requested. It starts when a worker process is free."
 LONGEST_NAME = 60  # of somebody, in a title
 # Where an operation of the database leads back to.
-PAGES = {"corpus": "database", "controls": "controls", "turk": "turk-accounts"}
+PAGES = {
+    "corpus": "database",
+    "controls": "controls",
+    "import": "known-workers",
+    "turk": "turk-accounts",
+}
 # Where one of a campaign does, by the argument that names what it is about; else to the campaign.
 CAMPAIGN_PAGES = {
     "username": "campaign-roles",
@@ -108,7 +113,7 @@ def _form_field(argument: Argument) -> forms.Field:
         return forms.TypedChoiceField(choices=choices, empty_value=None, **common)
     if argument.kind == "sources":
         return forms.MultipleChoiceField(choices=source_choices(), **common)
-    if argument.kind == "pairs":
+    if argument.kind in ("pairs", "queries"):
         return WordsField(**common)
     if argument.kind == "text":
         common["widget"] = forms.Textarea({"rows": 3})
@@ -137,11 +142,13 @@ def _answer(request: HttpRequest, campaign: Campaign | None, chosen: Chosen | No
     of = None if chosen.everywhere else campaign
     if not request.user.has_perm(chosen.permission, of):
         return refuse_role(request, of) if of else refuse_account(request, chosen.permission)
+    if campaign and chosen.also and not request.user.has_perm(chosen.also, campaign):
+        return refuse_role(request, campaign)
     form = _form(request, campaign, chosen)
     if not form.is_valid():
         return _render(request, campaign, chosen, form)
     try:
-        sentences = _preview(chosen, campaign, form.cleaned_data)
+        sentences = _preview(request, chosen, campaign, form.cleaned_data)
         if "agreed" not in request.POST or not _is_named(request, campaign, chosen):
             return _render(request, campaign, chosen, form, sentences=sentences)
         said = _execute(request, chosen, campaign, form.cleaned_data)
@@ -151,12 +158,14 @@ def _answer(request: HttpRequest, campaign: Campaign | None, chosen: Chosen | No
     return redirect(_back(chosen, campaign, form))
 
 
-def _preview(chosen: Chosen, campaign: Campaign | None, options: Options) -> list[str]:
+def _preview(
+    request: HttpRequest, chosen: Chosen, campaign: Campaign | None, options: Options
+) -> list[str]:
     if isinstance(chosen, LongOperation):
         assert campaign
         assert chosen.preview
         return list(chosen.preview(campaign, options))
-    return list(chosen.preview(campaign, options))
+    return list(chosen.preview(campaign, {**options, "by": by_page(cast(User, request.user))}))
 
 
 def _execute(
@@ -265,9 +274,11 @@ def _values(operation: Chosen, form: OperationForm) -> list[tuple[str, str]]:
     values = []
     for argument in operation.arguments:
         value = form.cleaned_data[argument.name]
-        if argument.optional and not value:
+        if not value and (argument.optional or argument.kind == "flag"):
             continue
         shown = ", ".join(value) if isinstance(value, list) else str(value)
+        if argument.kind == "flag":
+            shown = "yes"
         if argument.kind == "dollars":
             shown = dollars(cents_of(shown))
         values.append((argument.label, shown))

@@ -2,11 +2,14 @@
 
 from contextlib import suppress
 
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.access.roles import VIEW
 from annotation.analytics.campaign.corpus import corpus_of
+from annotation.analytics.campaign.labelling import labelling_in_words
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
 from annotation.models import Campaign, Snapshot
@@ -26,7 +29,9 @@ UNCHANGED = 204  # of which htmx swaps nothing
 def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Counts nothing: the part that is asked for next does, where that is quick."""
     context = _context(request, campaign, newest(campaign), whole=True)
+    context["labelling"] = labelling_in_words(campaign)
     context["corpus"] = corpus_of(campaign).in_words
+    context["crowds"] = _crowds(request, campaign)
     return page(
         request, "annotation/campaigns/overview.html", context, title="Overview", campaign=campaign
     )
@@ -63,6 +68,14 @@ def count_now(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     with suppress(UserError):  # somebody was quicker: the page shows that it is under way
         ask_for(request, "snapshot", campaign, {})
     return redirect("campaign", campaign.name)
+
+
+def _crowds(request: HttpRequest, campaign: Campaign) -> list[tuple[Campaign, bool]]:
+    """Where several judge one dataset: each with its `queries`, and whether the reader sees it."""
+    crowds = list(campaign.crowds.annotate(queries=Count("query_set__queries")))
+    if len(crowds) == 1:
+        return []
+    return [(one, request.user.has_perm(VIEW, one)) for one in crowds]
 
 
 def _history(campaign: Campaign) -> list[Snapshot]:

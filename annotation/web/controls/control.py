@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, SEE_VOTES, campaigns_where
 from annotation.models import Campaign, Control, Hit
-from annotation.pipeline.controls.reveals import reveal_values
+from annotation.pipeline.labelling.reveals import reveal_values
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 

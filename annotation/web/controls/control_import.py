@@ -14,6 +14,7 @@ from annotation.access.roles import CHANGE_CONTROLS
 from annotation.operations.pool import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS
 from annotation.web.base.guards import dashboard_page, refuse_account
 from annotation.web.base.layout import page
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
@@ -49,7 +50,8 @@ def _import(request: HttpRequest) -> Imported:
 
 
 def _add(request: HttpRequest, path: Path, name: str) -> Imported:
-    return add_controls_of(by_page(cast(User, request.user)), path, name)
+    task = TASKS.get(request.POST.get("task", ""), PAPER_TASK)
+    return add_controls_of(by_page(cast(User, request.user)), path, name, task)
 
 
 def _summary(done: Imported) -> str:
@@ -67,6 +69,8 @@ def _render(
         "rejected": rejected[:MOST_SHOWN],
         "all_rejected": len(rejected),
         "endings": ENDINGS,
+        "tasks": TASKS.values(),
+        "task": request.POST.get("task", PAPER_TASK.name),
         "most_bytes": MOST_BYTES,
     }
     status = 422 if fault else 200

@@ -17,6 +17,7 @@ from annotation.analytics.quality.control_accuracy import Figures, rates_of
 from annotation.models import Campaign, Control, ControlCandidate, ControlDraft
 from annotation.pipeline.controls.candidates import control_candidates
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
@@ -73,7 +74,8 @@ def controls(request: HttpRequest) -> HttpResponse:
     """All people who enter the dashboard may look."""
     retired = request.GET.get("show") == "retired"
     words = request.GET.get("q", "")[:200].replace("\0", "")
-    pool = Control.objects.filter(campaign=None, retired_at__isnull=not retired)
+    task = TASKS.get(request.GET.get("task", ""), PAPER_TASK)
+    pool = Control.objects.filter(campaign=None, task=task.name, retired_at__isnull=not retired)
     for word in words.split():
         holds = Q(query__icontains=word) | Q(question__icontains=word) | Q(answer__icontains=word)
         pool = pool.filter(holds)
@@ -85,6 +87,8 @@ def controls(request: HttpRequest) -> HttpResponse:
         "most": MOST,
         "wanted": Policy().control_pool_size,
         "retired": retired,
+        "tasks": TASKS.values(),
+        "task": task.name,
         "words": words,
         "may_change": request.user.has_perm(CHANGE_CONTROLS),
     }

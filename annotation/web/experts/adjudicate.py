@@ -140,6 +140,7 @@ def _page(
     own = _own(pile, triplet) if triplet else None
     user = cast(User, request.user)
     context = {
+        "task": pile.campaign.policy.task_type,
         "what": pile.what,
         "piles": [(one.value, one.label) for one in piles_of(pile.campaign, user)],
         "done": pile.done(),

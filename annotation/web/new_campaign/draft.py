@@ -12,16 +12,19 @@ from django.http import HttpRequest
 from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.presets import PRESETS, TEAM
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from core.errors import UserError
 from core.files.open import open_unpacked
 from retrieval.models.corpus import ALL
 from retrieval.query_sets.held_out import read_queries
+from retrieval.query_sets.proposed import read_proposed
 
 KEY = "new_campaign"
 MOST_BYTES = 50_000_000
 MOST_UNPACKED = 4 * MOST_BYTES
 STEP = 1 << 20
 EXAMPLES = 3
+NAMELESS = "new"  # the campaign has no name yet, which its answers' source will have
 SUFFIX = re.compile(r"(\.[a-z]{2,5}){1,2}$")
 
 
@@ -34,6 +37,8 @@ class QueriesFile:
     queries: int
     duplicates: int
     examples: list[str]
+    task: str = PAPER_TASK.name  # that it was read for
+    triplets: int = 0  # where it has them too
 
     @property
     def path(self) -> Path:
@@ -42,7 +47,8 @@ class QueriesFile:
 
 @dataclass
 class Draft:
-    preset: str = TEAM.name  # that its policy began as
+    preset: str = TEAM.name  # that its policy began as, and for which task
+    task: str = PAPER_TASK.name
     name: str = ""
     sample: int | None = None  # None: the file
     seed: int = 0
@@ -76,11 +82,11 @@ class Draft:
             self.file.path.unlink(missing_ok=True)
             self.file = None
 
-    def begin_as(self, preset: str) -> None:
-        """Another preset than before begins the policy again."""
-        if preset != self.preset:
-            self.preset, self.is_agreed = preset, False
-            self.policy = PRESETS[preset].policy().to_dict()
+    def begin_as(self, preset: str, task: str) -> None:
+        """Another preset or task than before begins the policy again."""
+        if (preset, task) != (self.preset, self.task):
+            self.preset, self.task, self.is_agreed = preset, task, False
+            self.policy = PRESETS[preset].policy(TASKS[task]).to_dict()
 
     @property
     def rules(self) -> Policy:
@@ -92,6 +98,12 @@ class Draft:
         if self.sample is not None:
             return self.sample
         return self.file.queries if self.file else 0
+
+    @property
+    def triplets(self) -> int:
+        if self.sample is None and self.file and self.file.triplets:
+            return self.file.triplets
+        return self.queries * self.rules.candidates_per_query
 
     def wanted(self, budget_cents: int) -> Wanted:
         file = self.file if self.sample is None else None
@@ -107,7 +119,7 @@ class Draft:
         )
 
 
-def read_upload(upload: "UploadedFile[Any]") -> QueriesFile:
+def read_upload(upload: "UploadedFile[Any]", task: TaskType = PAPER_TASK) -> QueriesFile:
     """Keep the file until its campaign is created; UserError where its queries cannot be used."""
     name = upload.name or "the file"
     if (upload.size or 0) > MOST_BYTES:
@@ -122,12 +134,22 @@ def read_upload(upload: "UploadedFile[Any]") -> QueriesFile:
             stored.write(chunk)
     try:
         _check_unpacked(path)
-        drafts, duplicates = read_queries(path)
+        read = _read(path, task)
     except UserError as error:
         path.unlink()
         raise UserError(str(error).replace(str(path), name)) from error
-    examples = [draft.text for draft in drafts[:EXAMPLES]]
-    return QueriesFile(name, path.name, len(drafts), duplicates, examples)
+    queries, duplicates, examples, triplets = read
+    return QueriesFile(name, path.name, queries, duplicates, examples, task.name, triplets)
+
+
+def _read(path: Path, task: TaskType) -> tuple[int, int, list[str], int]:
+    """Queries, repeated ones, a few examples, triplets where the file has them."""
+    if task.brings_candidates:
+        proposed = read_proposed(path, NAMELESS).queries
+        examples = [query.text for query in proposed[:EXAMPLES]]
+        return len(proposed), 0, examples, sum(len(query.candidates) for query in proposed)
+    drafts, duplicates = read_queries(path)
+    return len(drafts), duplicates, [draft.text for draft in drafts[:EXAMPLES]], 0
 
 
 def _check_unpacked(path: Path) -> None:

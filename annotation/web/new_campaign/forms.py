@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from django import forms
@@ -13,6 +13,7 @@ from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.descriptions import CHOICES, GROUPS, MAIN, OPEN, Group, Words
 from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.protocol.policy.presets import PRESETS, TEAM
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
 from retrieval.corpus.corpora import corpus_named
@@ -36,6 +37,13 @@ class QueriesForm(forms.Form):
         initial=TEAM.name,
         widget=forms.RadioSelect,
     )
+    task = forms.ChoiceField(
+        label="What do they judge?",
+        choices=[(each.name, each.choice) for each in TASKS.values()],
+        initial=PAPER_TASK.name,
+        required=False,
+        widget=forms.RadioSelect,
+    )
     name = forms.CharField(
         max_length=60,
         help_text="Letters, digits, - and _. Used in URLs and files. You cannot change it later.",
@@ -56,13 +64,15 @@ class QueriesForm(forms.Form):
         min_value=1,
         max_value=10_000_000,
         help_text="Distinct questions drawn by the seed and held out: they are never "
-        "offered as candidates in this campaign. The paper took 15,211.",
+        "offered as candidates in this campaign. The paper took 15,211. Where answers are judged, "
+        "pairs are drawn, each with its own answer.",
     )
     file = forms.FileField(
         label="File of queries",
         required=False,
         help_text="JSON lines, CSV or TSV with a column query (and id, if you like), or a text "
-        "file with a query a line; also as .gz.",
+        "file with a query a line; also as .gz. Where answers are judged: JSON lines with a query "
+        "and its candidates, as “quorum model evaluate-answers --answers” writes them.",
     )
     seed = forms.IntegerField(
         initial=0,
@@ -73,6 +83,9 @@ class QueriesForm(forms.Form):
     def __init__(self, *args: Any, draft: Draft, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._draft = draft
+
+    def clean_task(self) -> str:
+        return self.cleaned_data["task"] or PAPER_TASK.name
 
     def clean(self) -> dict[str, Any]:
         said = self.cleaned_data
@@ -91,8 +104,12 @@ class QueriesForm(forms.Form):
             and (said.get("sample") or 0) > most
         ):
             self.add_error("sample", f"The index holds {most:,} pairs: no more can be drawn.")
-        if said.get("origin") == "file" and self._draft.file is None:
-            self.add_error("file", "Choose the file of your queries.")
+        if said.get("origin") == "file" and not self.errors.get("task"):
+            file = self._draft.file
+            if file is None:
+                self.add_error("file", "Choose the file of your queries.")
+            elif file.task != said.get("task"):
+                self.add_error("file", "This file was read for another task: choose it again.")
         return said
 
 
@@ -130,10 +147,11 @@ class PolicyForm(forms.Form):
     policy: Policy
 
     def __init__(self, *args: Any, base: Policy, **kwargs: Any) -> None:
-        super().__init__(*args, **{"initial": written(base.to_dict()), **kwargs})
+        super().__init__(*args, **{"initial": written(asdict(base)), **kwargs})
         self._base = base
         self.crowd = base.crowd_traits
-        for words in _asked(self.crowd):
+        self.task = base.task_type
+        for words in _asked(self.crowd, self.task):
             self.fields[words.name] = _field(words, self.crowd)
 
     def clean(self) -> dict[str, Any]:
@@ -152,7 +170,7 @@ class PolicyForm(forms.Form):
         self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:] + ".")
 
     def main(self) -> list[Line]:
-        return [self._line(words) for words in _asked(self.crowd) if words.name in MAIN]
+        return [self._line(words) for words in _asked(self.crowd, self.task) if words.name in MAIN]
 
     def groups(self) -> Iterator[tuple[Group, list[Line]]]:
         """The rest."""
@@ -170,8 +188,13 @@ class PolicyForm(forms.Form):
         return Line(words, self[words.name], _text(words.default))
 
 
-def _asked(crowd: CrowdTraits) -> list[Words]:
-    return [words for group in GROUPS for words in group.fields if crowd.asks(words.name)]
+def _asked(crowd: CrowdTraits, task: TaskType) -> list[Words]:
+    return [
+        words
+        for group in GROUPS
+        for words in group.fields
+        if crowd.asks(words.name) and task.asks(words.name)
+    ]
 
 
 def _field(words: Words, crowd: CrowdTraits) -> forms.Field:

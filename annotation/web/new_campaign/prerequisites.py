@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from annotation.access.roles import CHANGE_CONTROLS, Account
 from annotation.pipeline.publishing.pack import positive_names
+from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.corpus.corpora import corpus_named
 from retrieval.index.versions import chosen_index
@@ -60,9 +61,9 @@ class Prerequisites:
         return f"{self.index.pairs:,}" if self.index else ""
 
 
-def prerequisites_of(reader: Account, *, corpus: str, controls_wanted: int) -> Prerequisites:
+def prerequisites_of(reader: Account, *, corpus: str, policy: Policy) -> Prerequisites:
     index, missing = _index(corpus)
-    controls = len(positive_names())
+    controls, controls_wanted = len(positive_names(policy.task)), policy.control_pool_size
     if controls < controls_wanted:
         sentence = (
             f"The pool holds {controls:,} positive controls, and the policy wants "

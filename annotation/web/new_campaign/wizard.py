@@ -24,6 +24,7 @@ from annotation.operations.campaigns import request_creation, warnings_of
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.policy.presets import PRESETS
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS
 from annotation.web.base.guards import View, dashboard_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.new_campaign.draft import Draft, read_upload
@@ -91,7 +92,7 @@ def _creation(request: HttpRequest, draft: Draft, pk: int) -> HttpResponse:
 
 def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
     if request.method != "POST":
-        names = ("preset", "name", "corpus", "seed", "sample")
+        names = ("preset", "task", "name", "corpus", "seed", "sample")
         said = {name: getattr(draft, name) for name in names}
         said["origin"] = "file" if draft.file and draft.sample is None else "sample"
         return _render(request, draft, "queries", {"form": QueriesForm(initial=said, draft=draft)})
@@ -106,7 +107,7 @@ def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
         draft.keep(request)
         return _render(request, draft, "queries", {"form": form}, status=422)
     chosen = form.cleaned_data
-    draft.begin_as(chosen["preset"])
+    draft.begin_as(chosen["preset"], chosen["task"])
     draft.name, draft.seed = chosen["name"], chosen["seed"]
     draft.corpus = chosen["corpus"] or ALL
     draft.sample = chosen["sample"] if chosen["origin"] == "sample" else None
@@ -120,7 +121,7 @@ def _take_file(request: HttpRequest, draft: Draft) -> str:
     if upload is None:
         return ""
     try:
-        taken = read_upload(upload)
+        taken = read_upload(upload, TASKS.get(request.POST.get("task", ""), PAPER_TASK))
     except UserError as error:
         return str(error)
     draft.drop_file()
@@ -141,7 +142,7 @@ def _policy(request: HttpRequest, draft: Draft) -> HttpResponse:
 
 def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     policy = draft.rules
-    costs = cost_table(draft.queries * policy.candidates_per_query, policy)
+    costs = cost_table(draft.triplets, policy)
     warned = warnings_of(draft.queries, policy)
     context: dict[str, Any] = {"policy": policy, "costs": costs, "warnings": warned}
     if request.method != "POST":
@@ -175,6 +176,7 @@ def _render(
         "draft": draft,
         "step": step,
         "presets": PRESETS.values(),
+        "tasks": TASKS.values(),
         "crowd": draft.rules.crowd_traits,
         "steps": _steps(draft, step),
         "prerequisites": _prerequisites(request, draft) if step in ("queries", "budget") else None,
@@ -184,8 +186,7 @@ def _render(
 
 
 def _prerequisites(request: HttpRequest, draft: Draft) -> Prerequisites:
-    wanted = draft.rules.control_pool_size
-    return prerequisites_of(request.user, corpus=draft.corpus, controls_wanted=wanted)
+    return prerequisites_of(request.user, corpus=draft.corpus, policy=draft.rules)
 
 
 def _steps(draft: Draft, current: str) -> list[Mapping[str, object]]:

@@ -25,9 +25,9 @@ def prolific_event(request: HttpRequest) -> HttpResponse:
     except NotGenuine as error:
         return JsonResponse({"error": str(error)}, status=403)
     named = Q(study_id=event.resource_id) | Q(link__visits__session_id=event.resource_id)
-    for study in Study.objects.filter(named).distinct():
-        Study.objects.filter(pk=study.pk).update(at_rest=False)
-        types = HitType.objects.filter(queue=study.link.queue_id).values("type_id")
+    studies = Study.objects.filter(pk__in=Study.objects.filter(named).values("pk"))
+    if studies.update(at_rest=False):
+        types = HitType.objects.filter(queue__panel_links__study__in=studies).values("type_id")
         for campaign in Campaign.objects.filter(hit_type_id__in=types):
             soon(advance_campaign, campaign.pk)
     return HttpResponse(status=204)

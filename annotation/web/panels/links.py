@@ -14,11 +14,12 @@ from annotation.analytics.workers.panel_list import CheckedRow, check_list
 from annotation.analytics.workers.panel_visits import visits_by
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink, Participant
-from annotation.crowd.inhouse.visits import PANELS
 from annotation.crowd.prolific.models import Study
 from annotation.models import Campaign
 from annotation.operations.campaign.panels import url_of
 from annotation.pipeline.gold.rejected_rows import known_as
+from annotation.pipeline.ledger.pay import underpaid
+from annotation.protocol.policy.panels import PANELS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file, iso
@@ -97,17 +98,24 @@ def _links(campaign: Campaign) -> QuerySet[PanelLink]:
 
 
 def _page(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpResponse:
-    links = _links(campaign).annotate(
-        came=Count("visits"), finished=Count("visits", filter=~Q(visits__finished_at=None))
+    links = (
+        _links(campaign)
+        .select_related("study")
+        .annotate(
+            came=Count("visits"), finished=Count("visits", filter=~Q(visits__finished_at=None))
+        )
     )
     on_page = Paginator(links, PAGE_SIZE).get_page(request.GET.get("page"))
     content: dict[str, Any] = {
-        "links": [(link, PANELS[link.panel].title, url_of(link)) for link in on_page],
+        "links": [(link, PANELS[link.panel], url_of(link)) for link in on_page],
         "on_page": on_page,
         "fault": fault,
         "endings": ENDINGS,
         "is_published": bool(campaign.hit_type_id),
-        "strays": Study.objects.filter(link__in=on_page).aggregate(n=Sum("strays"))["n"],
+        **Study.objects.filter(link__in=on_page).aggregate(
+            strays=Sum("strays"), promised=Sum("promised")
+        ),
+        "underpaid": underpaid(campaign),
     }
     template = "annotation/panels/links.html"
     status = 422 if fault else 200

@@ -1,5 +1,6 @@
 """Who comes from a panel: the page that the panel's link opens, and the one that they leave by."""
 
+import logging
 from typing import cast
 
 from django.conf import settings
@@ -15,12 +16,19 @@ from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.crowd.accounts import campaigns_with_accounts
 from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.models import PanelLink, Visit
-from annotation.crowd.inhouse.visits import PANELS
+from annotation.crowd.inhouse.visits import Done, Person
+from annotation.crowd.port import CrowdError
+from annotation.crowd.prolific.submissions import UNPAID, screen_out
+from annotation.crowd.prolific.tokens import check_sent
+from annotation.crowd.prolific.webhooks import NotGenuine
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind
+from annotation.pipeline.ledger.pay import pay_an_hour
+from annotation.protocol.policy.panels import PANELS
+from annotation.protocol.policy.policy import Policy
 from annotation.web.annotator.inhouse_judging import go_on
+from annotation.web.annotator.judging_context import kept_in
 from annotation.web.annotator.task_list import exclusions_of, notices_of
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
@@ -28,50 +36,84 @@ from annotation.web.base.middleware import PARTICIPANT
 from core.errors import UserError
 
 TITLE = "This link does not work"
+VISIT = "annotation/panels/visit.html"
 SIGNED_IN = (
     "You are signed in as {}. To come in as a participant, open the link in a private window, or "
     "sign out first."
 )
 HAS_RIGHTS = "Whose link this is has an account with rights on this site: sign in to it instead."
-# Each of them gets an account, and is sent by a panel: hardly a whole room in an hour.
-NEW = Limit(
-    "new participant",
+# The ids of some panels are short numbers, and a known one opens its person's tasks and code: who
+# tries them out is slowed down, whichever of them exist. Hardly a whole room comes in an hour.
+ARRIVALS = Limit(
+    "participant",
     200,
     60,
-    "Too many new participants have come from your network in the last hour: try again later.",
+    "Too many participants have come from your network in the last hour: try again later.",
 )
 SECONDS = 24 * 3600  # that a browser stays signed in
+SENT = "sent"  # in the session: whom the panel has sent, by which link
+NOT_SENT = (
+    "Prolific has not sent you by this link, or too long ago. Open the study from Prolific's own "
+    "page."
+)
+CANNOT_TELL = (
+    "Whether Prolific sent you cannot be checked at the moment. Nothing is lost: open the study "
+    "from Prolific's page again in a minute."
+)
+
+log = logging.getLogger(__name__)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def panel_page(request: HttpRequest, key: str) -> HttpResponse:
     """What the study is about; a POST begins it, or goes on with it."""
-    link = get_object_or_404(PanelLink.objects.select_related("queue"), key=key)
+    link = get_object_or_404(PanelLink.objects.select_related("queue", "study"), key=key)
     campaign = _campaign(link)
     try:
         person = visits.person_in(link, request.GET)
+        _check_arrival(request, link, person)
         known = visits.known_visit(link, person)
         if request.user.is_authenticated and not _is_participant(request.user):
             sentence = SIGNED_IN.format(request.user)
             return refuse(request, 409, "You are signed in already", sentence)
         if request.method != "POST":
             return _welcome(request, link, campaign, known)
-        if known is None:
-            attempt([NEW.of(address_of(request))])
         visit = visits.arrive(link, person, now=timezone.now())
     except TooMany as error:
         return refuse(request, 429, TITLE, str(error))
     except UserError as error:
         return refuse(request, 404, TITLE, str(error))
+    except NotGenuine as error:
+        log.info("link %s refused: %s", key, error)
+        return refuse(request, 403, TITLE, NOT_SENT)
+    except CrowdError as error:
+        log.warning("link %s: %s", key, error)
+        return refuse(request, 503, "Please try again in a minute", CANNOT_TELL)
     if has_rights(visit.member.user):
         return refuse(request, 403, TITLE, HAS_RIGHTS)
+    sent = request.session.get(SENT)
+    # It takes the session from who was signed in before.
     login(request, visit.member.user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    request.session[SENT] = sent
     request.session.set_expiry(SECONDS)
     request.session[PARTICIPANT] = True
     if visit.finished_at:
         return redirect("visit", visit.pk)
     return redirect(_first_task(request, visit))
+
+
+def _check_arrival(request: HttpRequest, link: PanelLink, person: Person) -> None:
+    """Once in a browser: the page is read for longer than a signature of the panel's holds."""
+    study, who = getattr(link, "study", None), [link.key, person.id, person.session]
+    if request.session.get(SENT) == who:
+        return
+    attempt([ARRIVALS.of(address_of(request))])
+    if study is not None and not study.study_id:
+        raise NotGenuine("the study is not at Prolific yet, so that nobody is sent to it.")
+    if study is not None and study.is_secure:
+        check_sent(study, request.GET, timezone.now())
+    request.session[SENT] = who
 
 
 def has_rights(user: User) -> bool:
@@ -90,7 +132,7 @@ def _first_task(request: HttpRequest, visit: Visit) -> str:
 def _is_participant(user: object) -> bool:
     """Who may be somebody else by now, at a computer that many use."""
     member = getattr(user, "member", None)
-    return member is not None and member.crowd != INHOUSE.kind
+    return member is not None and not member.is_of_team
 
 
 def _campaign(link: PanelLink) -> Campaign:
@@ -101,6 +143,8 @@ def _campaign(link: PanelLink) -> Campaign:
 def _welcome(
     request: HttpRequest, link: PanelLink, campaign: Campaign, known: Visit | None
 ) -> HttpResponse:
+    if known is not None and known.finished_at:
+        return render(request, VISIT, _about(known, visits.done_in(known)))
     if link.closed_at and known is None:
         raise UserError("This study has closed. Return it on the panel's own page.")
     content = {
@@ -110,12 +154,13 @@ def _welcome(
         "items": campaign.policy.hit_size,
         "rejects": campaign.policy.on_failed_control == "reject",
         "pay": dollars(link.tasks * campaign.policy.reward_cents),
-        "is_paid": campaign.policy.reward_cents > 0,
+        "an_hour": _an_hour(link, campaign.policy),
         "instructions": render_markdown(campaign.instructions.latest("version").text),
         "panel": PANELS[link.panel].title,
+        "screen_out": _screen_out(link),
         "known": known,
-        "whole": bool(PANELS[link.panel].session),
-        "contact": whom_to_write_to(campaign.policy.crowd_traits, "To have your ID deleted"),
+        "whole": campaign.policy.crowd_traits.by_study,
+        "kept": kept_in(campaign.policy, panel=PANELS[link.panel].title),
     }
     return render(request, "annotation/panels/arrival.html", content)
 
@@ -124,7 +169,7 @@ def _welcome(
 @member_page
 def visit_page(request: MemberRequest, pk: int) -> HttpResponse:
     """How far a visit is, and its code; a POST ends it with what is done."""
-    mine = visits.with_done(visits.visits_of(request.member))
+    mine = visits.with_done(visits.visits_of(request.member).select_related("link__study"))
     visit = get_object_or_404(mine, pk=pk)
     now, queue = timezone.now(), visit.link.queue
     done = visits.done_of(visit)
@@ -133,24 +178,55 @@ def visit_page(request: MemberRequest, pk: int) -> HttpResponse:
         assignments.open_queues(request.member, [queue], now=now)
     )
     # Some panels pay a visit as a whole: then it is over when it is full, or nothing is left.
-    may_stop = not (PANELS[visit.link.panel].session and has_work)
+    may_stop = not (request.member.crowd_traits.by_study and has_work)
     over = not left or (may_stop and request.method == "POST")
-    if not visit.finished_at and over and visits.finish(visit, now=now):
+    if not visit.finished_at and over and (visits.finish(visit, now=now) or _leaves(visit)):
         return redirect("visit", visit.pk)
     content = {
-        "visit": visit,
-        "title": queue.title,
-        "panel": PANELS[visit.link.panel].title,
-        "done": done,
+        **_about(visit, done),
         "left": left,
         "in_hand": assignments.in_hand(request.member, now=now),
         "has_work": has_work,
         "may_stop": may_stop,
-        "way_back": visits.way_back(visit) if visit.finished_at else "",
         "reasons": [why_excluded(one) for one in exclusions_of(request.member)],
         "notices": notices_of(request.member),
-        "contact": whom_to_write_to(
-            CROWDS[cast(CrowdKind, request.member.crowd)], "If you have a question"
-        ),
     }
-    return render(request, "annotation/panels/visit.html", content)
+    return render(request, VISIT, content)
+
+
+def _an_hour(link: PanelLink, policy: Policy) -> str:
+    study = getattr(link, "study", None)
+    return pay_an_hour(
+        link.tasks * policy.reward_cents,
+        measured=link.median_seconds,
+        estimated=study and study.minutes * 60,
+        limit=link.tasks * policy.assignment_minutes * 60,
+    )
+
+
+def _screen_out(link: PanelLink) -> str:
+    """What who finds no task is paid; empty: nothing."""
+    study = getattr(link, "study", None)
+    return dollars(study.screen_out_cents) if study and study.screen_out_cents else ""
+
+
+def _leaves(visit: Visit) -> bool:
+    """Without a task, where the panel pays something for coming."""
+    return hasattr(visit.link, "study") and screen_out(visit, now=timezone.now())
+
+
+def _about(visit: Visit, done: Done) -> dict[str, object]:
+    study = getattr(visit.link, "study", None)
+    is_screened = study is not None and visit.code == study.screen_out_code
+    is_paid_for_coming = is_screened and visit.outcome == Visit.Outcome.SCREENED
+    return {
+        "visit": visit,
+        "is_screened": is_screened,
+        "is_void": visit.outcome in UNPAID and not is_paid_for_coming,
+        "title": visit.link.queue.title,
+        "panel": PANELS[visit.link.panel].title,
+        "done": done,
+        "way_back": visits.way_back(visit) if visit.finished_at else "",
+        "screen_out": _screen_out(visit.link),
+        "contact": whom_to_write_to(visit.member.crowd_traits, "If you have a question"),
+    }

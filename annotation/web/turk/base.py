@@ -11,7 +11,6 @@ from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.question.answers import Fields
 from annotation.crowd.turk.stores import Environment
 from annotation.crowd.turk.workers import TurkWorker
-from annotation.protocol.policy.crowds import INHOUSE
 from annotation.web.base.guards import MemberRequest, View, member_page, refuse
 from annotation.web.base.middleware import CONTENT_SECURITY_POLICY
 
@@ -38,7 +37,7 @@ def worker_page(view: View) -> View:
     @member_page
     @wraps(view)
     def guarded(request: TurkRequest, environment: Environment, **kwargs: str) -> HttpResponse:
-        if request.member.crowd != INHOUSE.kind:
+        if not request.member.is_of_team:
             return refuse(request, 403, "For the team", FOR_THE_TEAM)
         try:
             request.worker = TurkWorker(request.member, environment)
@@ -72,6 +71,7 @@ def render_page(
     whole = {
         "environment": environment,
         "is_sandbox": environment == Environment.SANDBOX,
+        "worker_id": request.worker.worker_id,
         "elsewhere": reverse("turk-hits", args=others),
         **content,
     }

@@ -8,6 +8,7 @@ from annotation.models import Campaign, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.exclusion import FALSE_EXCLUSION
 from annotation.web.base.columns import NUMBER, Column
 from core.text.words import percent
 
@@ -30,9 +31,15 @@ def duration(ms: float) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-def limit_of(policy: Policy) -> str:
-    """Of failed controls, as exactly as the policy has it."""
-    return f"{float(100 * Fraction(str(policy.max_failure_rate))):g}%"
+def rule_of(policy: Policy) -> str:
+    """What an excluded worker has done, with the rate as exactly as the policy has it."""
+    allowed = f"{float(100 * Fraction(str(policy.max_failure_rate))):g}%"
+    if policy.exclusion_rule == "sequential":
+        return (
+            f"failed more reviewed HITs than is likely of somebody who fails {allowed} of them: "
+            f"of such people {FALSE_EXCLUSION:.0%} at most are ever excluded"
+        )
+    return f"failed more than {allowed} of at least {policy.min_assignments:,} reviewed HITs"
 
 
 def rate(failed: int, reviewed: int) -> str:

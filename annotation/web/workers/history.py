@@ -12,11 +12,12 @@ from django.views.decorators.http import require_safe
 
 from annotation.crowd.mturk.answers import dollars_of
 from annotation.models import PastRecord
+from annotation.operations.history import FORGET
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import MTURK
 from annotation.web.base.columns import NUMBER, WIDE, Column, heading
 from annotation.web.base.filters import Choice, Day, Filter, Text
-from annotation.web.base.guards import staff_page
+from annotation.web.base.guards import permitted, staff_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import Cells, csv_file
 from annotation.web.base.pagination import Place, Steps, Window, key_of, window
@@ -85,6 +86,7 @@ def past_list(
         "filtered": any(request.GET.get(field) for field in form.fields),
         "headings": seen([heading(column, "") for column in columns], request),
         "crowd": MTURK,  # whose words these are
+        "may_forget": permitted(request, FORGET),
     }
     template, status = f"annotation/workers/{name}.html", 200 if matches else 422
     title = name.replace("_", " ").capitalize()

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import MANAGE_WORKERS, campaigns_where
 from annotation.crowd.mturk.answers import dollars_of
 from annotation.models import Campaign, Exclusion, PastRecord, Worker
+from annotation.operations.history import FORGET
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.columns import NUMBER, Column
 from annotation.web.base.filters import Choice, Filter, Text
-from annotation.web.base.guards import staff_page
+from annotation.web.base.guards import permitted, staff_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import LINES_AT_ONCE, Cells, csv_file
 from annotation.web.base.pagination import Place, key_of, window
@@ -97,6 +98,7 @@ def known_worker(request: HttpRequest, pk: int) -> HttpResponse:
         "about": _about(worker),
         "bonuses": [(one, dollars(one.cents or 0)) for one in bonuses[:MOST_BONUSES]],
         "campaigns": _campaigns(cast(User, request.user), worker),
+        "may_forget": permitted(request, FORGET),
     }
     title = f"Worker {worker.worker_id}"
     return page(request, "annotation/workers/known_worker.html", content, title=title)

@@ -1,7 +1,7 @@
 """One worker: the record, what the rule of exclusion makes of it, and what can be done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
@@ -32,8 +32,8 @@ from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import key_of
-from annotation.web.workers.columns import duration, flags_of, limit_of
-from annotation.web.workers.pairs import names_of
+from annotation.web.workers.columns import duration, flags_of, rule_of
+from annotation.web.workers.pairs import names_of, partners_of
 from annotation.web.workers.workers import fresh_workforce
 from core.text.words import percent
 
@@ -64,12 +64,12 @@ class Stay:
 @campaign_page(SEE_VOTES)
 def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     worker, crowd = _worker(campaign, pk), campaign.policy.crowd_traits
-    fresh_workforce(campaign)
+    together = fresh_workforce(campaign)
     figures = WorkerFigures.objects.filter(campaign=campaign, worker=worker).first()
     stays = [Stay(one, reason_of(one)) for one in _exclusions(campaign, worker)]
     excluded = any(stay.exclusion.restored_at is None for stay in stays)
     reviews = reviews_of(campaign, worker)
-    evidence = evidence_of(campaign, reviews)
+    evidence = evidence_of(campaign.policy, reviews)
     before = key_of(request.GET.get("before", "")) or None
     entries, more = page_of(campaign, worker, before=before, excluded=excluded)
     now = timezone.now()
@@ -81,8 +81,10 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
         "excluded": excluded,
         "flags": flags_of(figures, crowd) if figures else [],
         "figures": _figures(campaign, evidence, figures),
+        "errors": partners_of(campaign, together, worker.worker_id),
         "stays": stays,
-        "limit": limit_of(campaign.policy),
+        "rule": crowd.said(rule_of(campaign.policy)),
+        "other_rule": crowd.said(by_other_rule(campaign.policy, reviews)),
         "evidence": evidence,
         "verdict": verdict(evidence, campaign.policy, excluded=excluded, restored=bool(stays)),
         "chart": controls_chart(reviews, campaign.policy).said(crowd),
@@ -153,6 +155,20 @@ def verdict(evidence: Evidence, policy: Policy, *, excluded: bool, restored: boo
     return "The rate has not been crossed."
 
 
+def by_other_rule(policy: Policy, reviews: Sequence[Reviewed]) -> str:
+    """What the rule that does not govern the campaign would have done."""
+    is_share = policy.exclusion_rule == "share"
+    name = "sequential rule" if is_share else "rule of a share"
+    other = replace(policy, exclusion_rule="sequential" if is_share else "share")
+    seen = evidence_of(other, reviews)
+    if seen.crossed_by is None:
+        return f"The {name} would not have excluded this worker."
+    return (
+        f"The {name} would have excluded this worker with {seen.crossed_failures:,} of "
+        f"{seen.crossed_reviewed:,} HITs failed."
+    )
+
+
 def controls_chart(reviews: Sequence[Reviewed], policy: Policy) -> Chart:
     """The share of failed HITs after each review, thinned where there are many."""
     failures, shares = 0, []
@@ -176,7 +192,9 @@ def controls_chart(reviews: Sequence[Reviewed], policy: Policy) -> Chart:
             Series("Allowed, %", [limit for _ in chosen]),
         ],
         unit="%",
-        note=f"The rule is applied from {policy.min_assignments:,} reviewed HITs on.",
+        note="The rule allows more failures than that while few HITs are reviewed."
+        if policy.exclusion_rule == "sequential"
+        else f"The rule is applied from {policy.min_assignments:,} reviewed HITs on.",
     )
 
 

@@ -31,7 +31,7 @@ from annotation.web.workers.columns import (
     columns_of,
     duration,
     flags_of,
-    limit_of,
+    rule_of,
 )
 from annotation.web.workers.pairs import names_of, pairs_of
 from core.sqlite_busy import if_free
@@ -91,8 +91,7 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "figures": _figures(campaign, together) if together else [],
         "pairs": pairs_of(campaign, together),
         "chart": times_chart(together).said(crowd) if together else None,
-        "limit": limit_of(campaign.policy),
-        "least": campaign.policy.min_assignments,
+        "rule": crowd.said(rule_of(campaign.policy)),
         "headings": seen([heading(column, order) for column in columns], request),
         "rows": _rows(campaign, on_page[:PAGE_SIZE], columns),
         "search": search,

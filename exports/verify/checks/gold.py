@@ -11,24 +11,51 @@ from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.labels.majority import Label
 from annotation.protocol.policy.policy import Policy
 from exports.layout.files import GOLD
+from exports.statistics.claims import NO_CLAIM, ByTriplet, Claim, read_claims
+from exports.statistics.splits import AGGREGATOR
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
 from exports.verify.schemas import gold_schema, read_lines
+from retrieval.ranking.records import CandidateRecord
 
 
 @dataclass
 class CheckedGold:
     policy: Policy
+    # What the aggregator says; None: nothing shows that, and what is stated is taken for it.
+    claims: ByTriplet | None = field(default_factory=dict)
     labels: int = 0
     # Query -> candidate -> the labels that experts gave it by adjudication, where that decides.
     deciding: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
 
     def label_of(
-        self, query: str, candidate: str, *, votes: int, yes: int, imported: int | None = None
+        self,
+        query: str,
+        candidate: str,
+        *,
+        votes: int,
+        yes: int,
+        imported: int | None = None,
+        stated: CandidateRecord | None = None,
     ) -> Label:
-        said = self._of(query).get(candidate, [])
-        evidence = Evidence(votes, yes, imported, sum(said), len(said) - sum(said))
+        given = self._of(query).get(candidate, [])
+        claim = self.claim_on(query, candidate, stated)
+        evidence = Evidence(
+            votes,
+            yes,
+            imported,
+            sum(given),
+            len(given) - sum(given),
+            said=claim.said,
+            is_sure=claim.is_sure,
+        )
         return derive_label(evidence, self.policy)
+
+    def claim_on(self, query: str, candidate: str, stated: CandidateRecord | None) -> Claim:
+        if self.claims is None and stated is not None:
+            by_aggregator = stated.label_source == AGGREGATOR
+            return Claim(stated.label if by_aggregator else None, True, stated.posterior)
+        return (self.claims or {}).get((query, candidate), NO_CLAIM)
 
     def decided(self, query: str) -> set[str]:
         """Candidates whose labels experts made."""
@@ -42,7 +69,10 @@ def check_gold(
     folder: Path, queries: Collection[str], facts: Facts, findings: Findings
 ) -> CheckedGold:
     decides = facts.policy.adjudication == "decide"
-    gold, seen = CheckedGold(facts.policy), set()
+    claims: ByTriplet | None = {}
+    if facts.aggregated:
+        claims = read_claims(folder, facts.campaign) if facts.judgments else None
+    gold, seen = CheckedGold(facts.policy, claims), set()
     for number, _, row in read_lines(folder / GOLD, gold_schema(decides=decides), findings):
         where = f"{GOLD}, line {number}"
         query, candidate = row["query_id"], row["candidate_id"]

@@ -9,10 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from annotation.protocol.labels.majority import Label
+from annotation.protocol.labels.majority import Label, strict_majority
 from core.text.clean import normalise_question, pair_key
 from exports.layout.files import GOLD, PLACEMENTS
 from exports.splits.splits import SPLITS
+from exports.statistics.claims import Claim
 from exports.verify.checks.gold import CheckedGold, check_gold
 from exports.verify.checks.pooled_ranks import pool_faults
 from exports.verify.facts import Facts
@@ -20,6 +21,8 @@ from exports.verify.findings import Findings, quote
 from exports.verify.schemas import PLACEMENT_SCHEMA, read_lines, record_schema
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
 
+MADE = {"expert": f"that of {GOLD}", "aggregator": "that of the aggregator"}
+LAST_DECIMAL = 0.00011  # of a posterior
 DISJOINT = "in two splits"
 
 
@@ -95,7 +98,7 @@ def _placements(folder: Path, facts: Facts, findings: Findings) -> dict[str, dic
 
 
 def _read(path: Path, facts: Facts, findings: Findings) -> Iterator[tuple[str, QueryRecord]]:
-    schema = record_schema(facts.retrievers, sourced=facts.sourced)
+    schema = record_schema(facts.retrievers, facts.extra)
     for number, text, _ in read_lines(path, schema, findings):
         record = parse(text)
         where = f"{path.name}, line {number}"
@@ -162,6 +165,7 @@ def _derived(query: str, candidate: CandidateRecord, gold: CheckedGold, facts: F
         votes=candidate.yes + candidate.no,
         yes=candidate.yes,
         imported=candidate.label if facts.imported else None,
+        stated=candidate,
     )
 
 
@@ -169,8 +173,10 @@ def _label_faults(
     record: QueryRecord, derived: Sequence[Label], gold: CheckedGold, facts: Facts
 ) -> Iterator[str]:
     for candidate, label in zip(record.candidates, derived, strict=True):
-        if fault := _label_fault(candidate, label, facts):
-            yield f"candidate {quote(candidate.id)}: {fault}"
+        claim = gold.claim_on(record.id, candidate.id, candidate)
+        for fault in (_label_fault(candidate, label, facts), _claim_fault(candidate, claim, facts)):
+            if fault:
+                yield f"candidate {quote(candidate.id)}: {fault}"
     for missing in sorted(gold.decided(record.id) - {each.id for each in record.candidates}):
         yield f"candidate {quote(missing)}: decided by {GOLD}, but not there"
 
@@ -180,10 +186,22 @@ def _label_fault(candidate: CandidateRecord, label: Label, facts: Facts) -> str 
     if label.value is None:
         return f"votes {votes} make no label"
     if candidate.label != label.value:
-        made = f"that of {GOLD}" if label.source == "expert" else f"the majority of {votes}"
+        made = MADE.get(label.source or "", f"the majority of {votes}")
         return f"label {candidate.label}, {made} is {label.value}"
     if facts.sourced and candidate.label_source != label.source:
         return f"label_source {quote(candidate.label_source)}, it is {label.source}"
+    return None
+
+
+def _claim_fault(candidate: CandidateRecord, claim: Claim, facts: Facts) -> str | None:
+    if not facts.aggregated:
+        return None
+    majority = strict_majority(candidate.yes + candidate.no, candidate.yes)
+    if candidate.majority != majority:
+        return f"majority {candidate.majority}, that of its votes is {majority}"
+    stated, made = candidate.posterior, claim.posterior
+    if (stated is None) != (made is None) or abs((stated or 0) - (made or 0)) > LAST_DECIMAL:
+        return f"posterior {stated}, by the votes and controls {made}"
     return None
 
 

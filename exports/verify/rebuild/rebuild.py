@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from annotation.protocol.estimates.certificate import ENOUGH
 from exports.building.changelog import write_changes
 from exports.card.croissant import croissant
 from exports.card.plots import write_plots
@@ -65,7 +66,7 @@ class Rebuild:
     def formats(self) -> None:
         inputs = {path for path in self.paths if path.startswith("instructions/")}
         link_all(self.folder, inputs | {*RECORDS, *OF_THE_ANNOTATORS} & self.paths, self.work)
-        write_formats(self.work, retrievers=self.facts.retrievers, sourced=self.facts.sourced)
+        write_formats(self.work, retrievers=self.facts.retrievers, extra=self.facts.extra)
         write_runs(self.work)
         self._compare()
 
@@ -98,6 +99,14 @@ class Rebuild:
         judgments = self.facts.judgments
         made = figures(self.work, annotators=self.work if judgments else None)
         check_counts(self.facts, made, self.findings)
+        certificate = made.get("certificate")
+        if certificate and not certificate["holds"]:
+            self.findings.differ(
+                "certificate",
+                f"{RELEASE}: the files do not certify that at most {certificate['error']:.1%} of "
+                f"the labels are wrong: an evidence of {certificate['evidence']}, and "
+                f"{ENOUGH:.0f} is needed",
+            )
         stated: dict[str, Any] | None = None
         if STATS in self.paths:
             stated = read_object(self.folder / STATS, OBJECT, self.findings)
@@ -122,7 +131,7 @@ class Rebuild:
                 "a figure's last decimal, may come from that alone."
             )
         quorum = other_quorum(self.facts.release["versions"])
-        write_plots(self.work)
+        write_plots(self.work, self.facts.policy.task_type)
         drawn_elsewhere = any(other.startswith("matplotlib ") for other in others)
         unlike = self._compare(_wording if quorum else other_texts if drawn_elsewhere else None)
         if unlike and not quorum:

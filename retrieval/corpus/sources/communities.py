@@ -1,7 +1,7 @@
 """What people asked and answered on the web: ELI5, WikiAnswers, Quora, WQA and WikiQA."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from core.errors import UserError
@@ -107,20 +107,25 @@ def _wikianswers(record: Record) -> Iterator[Extracted]:
 
 
 def read_wikiqa(path: Path, progress: Progress) -> Iterator[Row]:
-    """Quotes mean nothing in these files: a line is a row, a tab ends a column."""
+    return extracted_rows(wikiqa_rows(path, progress), _wikiqa)
+
+
+def wikiqa_rows(path: Path, progress: Progress) -> Iterator[Row]:
     lines = read_lines(path, progress)
     header = next(lines, "").rstrip("\r\n").split("\t")
     check_names(path, dict.fromkeys(header), format="wikiqa", needs=WIKIQA_COLUMNS)
-    rows = (_wikiqa_row(number, line, header) for number, line in enumerate(lines, 2))
-    return not_empty(path, extracted_rows(rows, _wikiqa))
+    return not_empty(path, unquoted_rows(enumerate(lines, 2), header))
 
 
-def _wikiqa_row(number: int, line: str, header: list[str]) -> Row:
-    values = line.rstrip("\r\n").split("\t")
-    if len(values) != len(header):
-        fault = f"the row has {len(values)} columns, the header {len(header)}"
-        return Row(number, {}, fault, line[:EXCERPT])
-    return Row(number, dict(zip(header, values, strict=True)), excerpt=line[:EXCERPT])
+def unquoted_rows(lines: Iterable[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
+    """Quotes mean nothing in these files: a line is a row, a tab ends a column."""
+    for number, line in lines:
+        values, excerpt = line.rstrip("\r\n").split("\t"), line[:EXCERPT]
+        if len(values) == len(columns):
+            yield Row(number, dict(zip(columns, values, strict=True)), excerpt=excerpt)
+        else:
+            fault = f"the row has {len(values)} columns, the header {len(columns)}"
+            yield Row(number, {}, fault, excerpt)
 
 
 def _wikiqa(record: Record) -> Iterator[Extracted]:

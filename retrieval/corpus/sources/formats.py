@@ -46,7 +46,9 @@ def _records(format: str, needs: Sequence[Column], extract: Extract) -> Read:
     return partial(read_records, format=format, needs=needs, extract=extract)
 
 
-def _table(format: str, needs: Sequence[Column], extract: Extract) -> Read:
+def table_format(format: str, needs: Sequence[Column], extract: Extract) -> Read:
+    """Rows of a plain file with these columns."""
+
     def read(path: Path, progress: Progress) -> Iterator[Row]:
         rows = read_plain(path, progress, needs)
         return extracted_rows(_checked(path, rows, format, needs), extract)
@@ -90,10 +92,12 @@ FORMATS = {
     ),
     "paq": Format(_records("paq", PAIR, question_answering.open_answers), license="CC BY-SA 3.0"),
     "quora-match": Format(
-        _table("quora-match", (("question2",), ("answer", "answer2")), communities.quora_match)
+        table_format(
+            "quora-match", (("question2",), ("answer", "answer2")), communities.quora_match
+        )
     ),
     "quoraqp": Format(
-        _table(
+        table_format(
             "quoraqp",
             (("question1",), ("question2",), ("answer1", "answer2")),
             communities.quora_pairs,
@@ -102,7 +106,7 @@ FORMATS = {
     "squad": Format(question_answering.read_squad),
     "wikianswers": Format(communities.read_wikianswers),
     "wikiqa": Format(communities.read_wikiqa, license="Microsoft Research Data License"),
-    "wqa": Format(_table("wqa", (*PAIR, ("label",)), communities.labelled)),
+    "wqa": Format(table_format("wqa", (*PAIR, ("label",)), communities.labelled)),
 }
 
 

@@ -32,6 +32,10 @@ class TrainedSelector:
     def fingerprint(self) -> str:
         return fingerprint_of(self._model)
 
+    def reading(self, form: str) -> "TrainedSelector":
+        """The same of other texts than it was trained with."""
+        return TrainedSelector(self._model, self.name, form)
+
     def score(self, query: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
         return self.score_all([(query, question, answer) for question, answer in pairs])
 
@@ -53,6 +57,17 @@ def load_selector(folder: Path, device: str = "auto") -> TrainedSelector:
     form = form_of(folder)
     model = new_selector(str(folder), chosen_device(device))
     return TrainedSelector(model.eval(), folder.name, form)
+
+
+def load_cross_encoder(name: str, form: str, device: str = "auto") -> TrainedSelector:
+    """One that was made elsewhere: what it reads is not recorded with it. Its scores are put from
+    0 to 1, in the order that they have."""
+    if (outputs := classes_of(name)) != 1:
+        raise UserError(
+            f"The cross-encoder {name} has {outputs} outputs: name one that was trained to give a "
+            "single score."
+        )
+    return TrainedSelector(new_selector(name, chosen_device(device)).eval(), name, form)
 
 
 def new_selector(base: str, device: str, *, max_length: int | None = None) -> SelectorModel:

@@ -1,8 +1,6 @@
 """Models that say how well an answer fits its question. Import it through lazy.py."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +9,8 @@ from sentence_transformers import CrossEncoder
 from core.errors import UserError
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.loading import BROKEN, chosen_device
-from retrieval.encoders.selector import Scorer, form_of, is_selector
+from retrieval.encoders.model_folder import folder_of
+from retrieval.encoders.selector import Scorer, form_of, is_cross_encoder, is_selector
 from retrieval.vectors.types import Encoder
 
 BATCH = 64
@@ -44,9 +43,9 @@ class CosineScorer:
 
 
 def load_scorer(name: str, device: str) -> Scorer:
-    """A folder with a CrossEncoder, or whatever the encoder is loaded from."""
-    folder = Path(name).resolve()
-    if not _is_cross_encoder(folder):
+    """A CrossEncoder, or whatever the encoder is loaded from."""
+    folder = folder_of(name)
+    if folder is None or not is_cross_encoder(folder):
         return CosineScorer(load_encoder(name, device))
     if is_selector(folder) and (form := form_of(folder)) != "QA":
         raise UserError(
@@ -55,11 +54,11 @@ def load_scorer(name: str, device: str) -> Scorer:
         )
     target = chosen_device(device)
     try:
-        model = CrossEncoder(str(folder), device=target, local_files_only=True)
+        model = CrossEncoder(str(folder.resolve()), device=target, local_files_only=True)
     except BROKEN as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(
-            f"The scorer {name!r} cannot be loaded ({reason}): name a folder with a "
+            f"The scorer {name!r} cannot be loaded ({reason}): name a "
             "sentence-transformers CrossEncoder, or an encoder."
         ) from error
     if model.num_labels != 1:
@@ -68,20 +67,3 @@ def load_scorer(name: str, device: str) -> Scorer:
             "give a single score."
         )
     return CrossEncoderScorer(model)
-
-
-def _is_cross_encoder(folder: Path) -> bool:
-    """As the library writes it since version 4, or as transformers names what classifies."""
-    library, model = (
-        _settings(folder / name) for name in ("config_sentence_transformers.json", "config.json")
-    )
-    architectures = str(model.get("architectures", ""))
-    return library.get("model_type") == "CrossEncoder" or "SequenceClassification" in architectures
-
-
-def _settings(path: Path) -> dict[str, object]:
-    try:
-        settings = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return settings if isinstance(settings, dict) else {}

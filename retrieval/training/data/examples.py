@@ -1,12 +1,11 @@
-"""What each loss reads, made of a release's records and of duplicate questions.
+"""What each objective reads, made of a material's groups.
 
-multiple-negatives-ranking: (query, positive, hard negatives); the other rows of a batch are its
-negatives too. online-contrastive and a selector's: (query, candidate, label). Of a candidate, a
-retriever reads a text (QQ) or a list of two (QQA), a selector a list of parts. Import it through
-lazy.py: datasets takes seconds.
+Ranked: (anchor, positive, hard negatives); the other rows of a batch are its negatives too. Any
+other: (query, candidate, label). Of a candidate, a retriever reads a text (QQ) or a list of two
+(QQA), a selector a list of parts. Import it through lazy.py: datasets takes seconds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 
@@ -14,92 +13,106 @@ from datasets import Dataset
 
 from core.errors import UserError
 from retrieval.ranking.input_forms import parts
-from retrieval.ranking.records import QueryRecord
-from retrieval.training.data.duplicates import Duplicate
-from retrieval.training.recipe import Recipe
+from retrieval.training.recipes.materials import RANK_FORMS, RELEASE, Candidate, Group
+from retrieval.training.recipes.recipe import Task
 
-Candidate = str | list[str]
+Read = str | list[str]
 ANCHOR, POSITIVE, NEGATIVE, LABEL = "anchor", "positive", "negative", "label"
 
 
 @dataclass(frozen=True)
 class Examples:
     rows: Dataset
-    left_out: int  # queries that have nothing to learn from
+    left_out: int  # groups that have nothing to learn from
 
 
-def of_release(recipe: Recipe, records: Iterable[QueryRecord]) -> Examples:
-    """In the order of the records; hard negatives are the retriever's first ones."""
-    if recipe.in_batch_negatives:
-        return _ranking(recipe, records)
-    rows = [
-        (record.query, _read(recipe, candidate.question, candidate.answer), candidate.label)
-        for record in records
-        for candidate in record.candidates
-    ]
-    return Examples(_labelled(rows), left_out=0)
+def examples_of(model: str, task: Task, groups: Sequence[Group]) -> Examples:
+    """In the order of the groups; hard negatives are a query's first ones.
 
-
-def of_duplicates(recipe: Recipe, pairs: Sequence[Duplicate]) -> Examples:
-    """Of the ranking loss, the duplicates alone: other questions of a batch are the negatives.
-
-    UserError where a form without the question finds no answer: it would learn from nothing.
+    UserError where none of the texts that the form reads is there: it would learn from nothing.
     """
-    used = pairs if _reads_questions(recipe.form) else [pair for pair in pairs if pair.answer]
-    if pairs and not used:
+    used = list(_with_texts(task, groups))
+    if task.is_ranked:
+        return _ranked(model, task, used, len(groups))
+    rows = [
+        (*read(model, task.form, group.query, candidate), candidate.label)
+        for group in used
+        for candidate in _judged(task, group)
+    ]
+    columns = {
+        "query": [query for query, _, _ in rows],
+        "candidate": [candidate for _, candidate, _ in rows],
+        LABEL: [float(label) for _, _, label in rows],
+    }
+    return Examples(Dataset.from_dict(columns), len(groups) - len(used))
+
+
+def read(model: str, form: str, query: str, candidate: Candidate) -> tuple[str, Read]:
+    """The first text and what stands beside it; an answer that is not known is empty."""
+    if form in RANK_FORMS:
+        first, *others = [query, *candidate.rank] if form == "QRANK" else candidate.rank
+        return first, others
+    texts = list(parts(form, candidate.question, candidate.answer))
+    return query, texts[0] if (model, form) == ("retriever", "QQ") else texts
+
+
+def labelled(task: Task, groups: Sequence[Group]) -> list[tuple[Group, Candidate]]:
+    """Of each example that a task that is not ranked reads, in their order."""
+    return [
+        (group, candidate)
+        for group in _with_texts(task, groups)
+        for candidate in _judged(task, group)
+    ]
+
+
+def _judged(task: Task, group: Group) -> Sequence[Candidate]:
+    """A rank is one example, labelled as its first pair is."""
+    return group.candidates[:1] if task.form in RANK_FORMS else group.candidates
+
+
+def _with_texts(task: Task, groups: Sequence[Group]) -> Iterator[Group]:
+    questions = (one.question for group in groups for one in group.candidates)
+    if task.form == "QQ" and groups and not any(questions):
         raise UserError(
-            f"The form {recipe.form} reads answers alone, and of the duplicate questions that are "
-            "learned from, or of those that tell when to stop, none has an answer2: add answers to "
-            "the file, or leave --pairs out."
+            f"The form QQ reads questions alone, and no candidate of {task.material} has one: "
+            "choose a form that reads the answer, QA or QQA."
         )
-    rows = [(pair.query, _read(recipe, pair.question, pair.answer), pair.label) for pair in used]
-    if not recipe.in_batch_negatives:
-        return Examples(_labelled(rows), left_out=len(pairs) - len(rows))
-    same = [(query, candidate) for query, candidate, label in rows if label]
-    columns = {ANCHOR: [query for query, _ in same], POSITIVE: [one for _, one in same]}
-    return Examples(Dataset.from_dict(columns), left_out=len(pairs) - len(same))
+    if task.material == RELEASE or task.form in RANK_FORMS or "Q" in task.form[1:]:
+        yield from groups
+        return
+    used = [group for group in groups if all(one.answer for one in group.candidates)]
+    if groups and not used:
+        raise UserError(
+            f"The form {task.form} reads answers alone, and of the pairs that {task.material} has "
+            "to learn from, or to tell when to stop, none has an answer2: add answers to the file, "
+            "or leave it out."
+        )
+    yield from used
 
 
-def _ranking(recipe: Recipe, records: Iterable[QueryRecord]) -> Examples:
-    wanted = recipe.hard_negatives
+def _ranked(model: str, task: Task, groups: Sequence[Group], given: int) -> Examples:
+    """Of a release, or of a file with such a column, a query without negatives is left out."""
+    wanted = task.hard_negatives
+    if task.material != RELEASE:
+        wanted = min(wanted, 1) * any(len(group.candidates) > 1 for group in groups)
     names = [ANCHOR, POSITIVE, *(f"{NEGATIVE}_{number}" for number in range(1, wanted + 1))]
-    rows: list[tuple[Candidate, ...]] = []
-    left_out = 0
-    for record in records:
-        of_record = list(_rows_of(recipe, record, wanted))
-        left_out += not of_record
-        rows += of_record
+    rows: list[tuple[Read, ...]] = []
+    left_out = given - len(groups)
+    for group in groups:
+        of_group = list(_rows_of(model, task, group, wanted))
+        left_out += not of_group
+        rows += of_group
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     return Examples(Dataset.from_dict(columns), left_out)
 
 
-def _rows_of(recipe: Recipe, record: QueryRecord, wanted: int) -> Iterator[tuple[Candidate, ...]]:
+def _rows_of(model: str, task: Task, group: Group, wanted: int) -> Iterator[tuple[Read, ...]]:
     """A row for each positive, with the next of the query's negatives, the hardest first."""
-    read: dict[int, list[Candidate]] = {0: [], 1: []}
-    for candidate in record.candidates:
-        read[candidate.label].append(_read(recipe, candidate.question, candidate.answer))
-    if wanted and not read[0]:
+    texts: dict[bool, list[Read]] = {False: [], True: []}
+    for candidate in group.candidates:
+        texts[candidate.label >= 0.5].append(read(model, task.form, group.query, candidate)[1])
+    if wanted and not texts[False]:
         return
-    negatives = cycle(read[0])
-    for positive in read[1]:
-        yield (record.query, positive, *islice(negatives, wanted))
-
-
-def _reads_questions(form: str) -> bool:
-    return "Q" in form[1:]
-
-
-def _read(recipe: Recipe, question: str, answer: str) -> Candidate:
-    """A column holds texts or lists, never both; an answer that is not known is empty."""
-    texts = list(parts(recipe.form, question, answer))
-    return texts[0] if (recipe.kind, recipe.form) == ("retriever", "QQ") else texts
-
-
-def _labelled(rows: Sequence[tuple[str, Candidate, int]]) -> Dataset:
-    return Dataset.from_dict(
-        {
-            "query": [query for query, _, _ in rows],
-            "candidate": [candidate for _, candidate, _ in rows],
-            LABEL: [float(label) for _, _, label in rows],
-        }
-    )
+    negatives = cycle(texts[False])
+    for positive in texts[True]:
+        yield (group.query, positive, *islice(negatives, wanted))

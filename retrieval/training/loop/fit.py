@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from datasets import Dataset
+from datasets import Dataset, DatasetDict
 from transformers import (
     EarlyStoppingCallback,
     PrinterCallback,
@@ -26,21 +26,28 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.training.loop.checkpoints import has_ended, last_whole, mark_whole, state_of
 from retrieval.training.loop.out_of_memory import DEV_BATCH, enough_memory
-from retrieval.training.recipe import Settings
+from retrieval.training.loop.tokens import TokenTerms
+from retrieval.training.loop.trainers import Batches
+from retrieval.training.recipes.recipe import Settings
 
 LOGGED_EVERY = 10  # steps
+Rows = Mapping[str, Dataset]  # by the task
+Losses = Mapping[str, Callable[[Any], torch.nn.Module]]  # by the task
 ORDER = "order.json"  # what was asked for; checkpoints of another order are not gone on with
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a model and its loss are made by, and with which of the library's classes."""
+class Setup:
+    """What a model and its losses are made by, and with which of the library's classes."""
 
     make_model: Callable[[], Any]
-    make_loss: Callable[[Any], torch.nn.Module]
+    make_losses: Losses
     trainer: type[Any]
     arguments: type[TrainingArguments]
     options: Mapping[str, Any]  # further arguments
+    batches: Mapping[str, Batches]  # by the task
+    # Where several objectives are tried: a loss that is the same for all, to compare them by.
+    comparable: Losses | None = None
 
 
 @dataclass(frozen=True)
@@ -52,16 +59,20 @@ class Plan:
     precision: str
     seed: int
     device: str  # cpu or cuda
+    max_steps: int | None = None
+    weight_decay: float = 0.0
+    accumulation: int = 1
 
 
 @dataclass(frozen=True)
 class Fitted:
     model: Any  # that of the best epoch
     dev_losses: tuple[float, ...]  # after each epoch trained, those after the best one too
+    comparable: float | None = None  # its loss on dev by what is the same for all objectives
 
     @property
     def dev_loss(self) -> float:
-        return min(self.dev_losses)
+        return min(self.dev_losses) if self.comparable is None else self.comparable
 
     @property
     def epochs(self) -> int:
@@ -69,9 +80,9 @@ class Fitted:
 
 
 def fit(
-    task: Task,
-    train: Dataset,
-    dev: Dataset,
+    setup: Setup,
+    train: Rows,
+    dev: Rows,
     plan: Plan,
     folder: Path,
     *,
@@ -91,31 +102,46 @@ def fit(
     set_seed(plan.seed)  # a new head is drawn by it
     last = last_whole(folder)
     with enough_memory(plan.settings):
-        trainer = _trainer(task, train, dev, plan, folder, progress)
+        trainer = _trainer(setup, train, dev, plan, folder, progress)
         if last is not None and has_ended(state := state_of(last)):
             trainer.take_best(state)
         else:
             trainer.train(resume_from_checkpoint=last and str(last))
     logged = trainer.state.log_history
     losses = tuple(float(entry["eval_loss"]) for entry in logged if "eval_loss" in entry)
-    return Fitted(trainer.model.eval(), losses)
+    comparable = None
+    if setup.comparable is not None:
+        trainer.loss = _made(setup.comparable, trainer.model)
+        with enough_memory(plan.settings):
+            comparable = float(trainer.evaluate()["eval_loss"])
+    return Fitted(trainer.model.eval(), losses, comparable)
+
+
+def _made(losses: Losses, model: Any) -> Any:
+    """As the trainer takes them: of a task that is alone, its loss itself."""
+    made = {name: make(model) for name, make in losses.items()}
+    return made if len(made) > 1 else next(iter(made.values()))
 
 
 def _trainer(
-    task: Task, train: Dataset, dev: Dataset, plan: Plan, folder: Path, progress: Progress
+    setup: Setup, train: Rows, dev: Rows, plan: Plan, folder: Path, progress: Progress
 ) -> Any:
-    model = task.make_model()
-    arguments: Any = task.arguments(**_arguments(plan, folder), **task.options)
+    model = setup.make_model()
+    arguments: Any = setup.arguments(**_arguments(plan, folder), **setup.options)
     # Of several GPUs each would be given a batch, and the recipe's would be that much larger.
     arguments._n_gpu = min(arguments.n_gpu, 1)
-    trainer = task.trainer(
+    alone = next(iter(train)) if len(train) == 1 else None
+    losses = _made(setup.make_losses, model)
+    trainer = setup.trainer(
         model=model,
         args=arguments,
-        train_dataset=train,
-        eval_dataset=dev,
-        loss=task.make_loss(model),
+        train_dataset=train[alone] if alone else DatasetDict(train),
+        eval_dataset=dev[alone] if alone else DatasetDict(dev),
+        loss=losses,
+        batches=setup.batches,
         callbacks=[
             _ProgressCallback(plan, progress),
+            _DrawCallback(plan.seed, losses),
             EarlyStoppingCallback(early_stopping_patience=plan.patience),
         ],
     )
@@ -128,6 +154,9 @@ def _arguments(plan: Plan, folder: Path) -> dict[str, Any]:
     return {
         "output_dir": str(folder),
         "num_train_epochs": plan.epochs,
+        "max_steps": plan.max_steps or -1,
+        "weight_decay": plan.weight_decay,
+        "gradient_accumulation_steps": plan.accumulation,
         "learning_rate": settings.learning_rate,
         "per_device_train_batch_size": settings.batch_size,
         "per_device_eval_batch_size": DEV_BATCH,
@@ -187,6 +216,22 @@ class _ProgressCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         mark_whole(Path(str(args.output_dir)) / f"checkpoint-{state.global_step}")
+
+
+class _DrawCallback(TrainerCallback):
+    """Tokens are changed by other draws in each epoch."""
+
+    def __init__(self, seed: int, losses: Any) -> None:
+        self._seed = seed
+        every = losses.values() if isinstance(losses, dict) else [losses]
+        modules = [module for loss in every for module in loss.modules()]
+        self._terms = [module for module in modules if isinstance(module, TokenTerms)]
+
+    def on_epoch_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        for terms in self._terms:
+            terms.drawn_by = (self._seed, round(state.epoch or 0))
 
 
 def _claim(folder: Path, order: Mapping[str, Any]) -> None:

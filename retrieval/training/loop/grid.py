@@ -11,13 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from datasets import Dataset
-
 from core.progress import Progress
-from retrieval.training.loop.fit import Plan, fit
+from retrieval.training.loop.fit import Plan, Rows, fit
 from retrieval.training.loop.out_of_memory import freed
-from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.recipe import Recipe, Settings
+from retrieval.training.loop.setup import save, setup_of
+from retrieval.training.recipes.recipe import Recipe, Settings, Stage
 from retrieval.training.result import write
 
 FITTED = "fitted.json"
@@ -39,20 +37,21 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Where a model starts from, and what it learns."""
+class StageTraining:
+    """Where a model starts from, and what it learns in a stage."""
 
     recipe: Recipe
+    stage: Stage
     base: str
-    train: Dataset
-    dev: Dataset
+    train: Rows
+    dev: Rows
     device: str
     order: Mapping[str, Any]  # what decides the result beside the recipe: digests of the inputs
 
     def search(self, folder: Path, progress: Progress) -> list[Trained]:
         """Every combination with the first seed, in the order of the grid."""
         trained = []
-        for number, settings in enumerate(self.recipe.grid(), 1):
+        for number, settings in enumerate(self.stage.grid(), 1):
             place = folder / f"grid-{number}"
             trained.append(self.trained(place, settings, self.recipe.seeds[0], progress))
         return trained
@@ -66,21 +65,30 @@ class Stage:
         return [best, *others]
 
     def trained(self, place: Path, settings: Settings, seed: int, progress: Progress) -> Trained:
-        recipe = self.recipe
+        recipe, stage = self.recipe, self.stage
         plan = Plan(
             settings=settings,
-            epochs=recipe.epochs,
-            patience=recipe.patience,
-            warmup=recipe.warmup,
+            epochs=stage.epochs,
+            patience=stage.patience,
+            warmup=stage.warmup,
             precision=recipe.precision,
             seed=seed,
             device=self.device,
+            max_steps=stage.max_steps,
+            weight_decay=stage.weight_decay,
+            accumulation=stage.accumulation,
         )
-        order = {**self.order, "recipe": recipe.to_dict(), "base": self.base, **asdict(plan)}
+        order = {
+            **self.order,
+            "recipe": recipe.to_dict(),
+            "stage": stage.to_dict(),
+            "base": self.base,
+            **asdict(plan),
+        }
         if known := _finished(place, order):
             return Trained(place, settings, seed, known["dev_loss"], known["epochs"])
         fitted = fit(
-            task_of(recipe, self.base, settings.max_length, self.device),
+            setup_of(recipe, stage, settings, self.base, self.device),
             self.train,
             self.dev,
             plan,

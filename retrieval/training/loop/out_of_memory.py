@@ -8,7 +8,7 @@ import torch
 
 from core.errors import UserError
 from retrieval.encoders.out_of_memory import wants_memory
-from retrieval.training.recipe import Settings
+from retrieval.training.recipes.recipe import Settings
 
 # Of the loss on dev, whatever a model is trained with: losses of batches of other sizes do not
 # compare where the batch's other rows are the negatives.

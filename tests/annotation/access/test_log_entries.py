@@ -27,14 +27,24 @@ from tests.worlds.small_campaign import POLICY, Stage, retrieved_campaign, write
 pytestmark = pytest.mark.django_db
 
 # Nothing of money, votes or people is other than before.
-LOOKS = {"list", "estimate", "status", "pool-depth-report", "pilot-report"}
+LOOKS = {
+    "list",
+    "estimate",
+    "status",
+    "pool-depth-report",
+    "pilot-report",
+    "aggregation-report",
+    "shared-errors",
+    "audit-plan",
+    "plan",
+}
 # Steps of their own; `tests.annotation.operations.test_faces` asks for the rows of operations.
 STEPS = {"create", "import", "import-drafts", "instructions"}
 LOGGED_NOUNS = {
     "campaign", "controls", "corpus", "crowd", "experts", "import", "index", "model", "release",
     "turk",
 }  # fmt: skip
-LOOKING_NOUNS = {"ask", "backup", "doctor", "search"}
+LOOKING_NOUNS = {"ask", "backup", "doctor", "experiment", "material", "search"}
 EMPTY_SITE = {"restore"}  # whose log comes with it
 SMALL_INDEX = ("--form", "QQ", "--kind", "exact", "--precision", "fp32", "--device", "cpu")
 

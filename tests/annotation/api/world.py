@@ -138,6 +138,7 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
             answer="Ten.",
         ).pk,
         "builds": build.pk,
+        "trainings": Job.objects.create(kind="train", subject="a-model", state="queued").pk,
         "campaign controls": campaign.controls.order_by("pk")[0].pk,
         "pool controls": Control.objects.filter(campaign=None).order_by("pk")[0].pk,
     }

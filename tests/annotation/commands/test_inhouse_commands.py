@@ -26,7 +26,7 @@ def test_a_campaign_is_created_for_one_s_own_people(tmp_path: Path) -> None:
     assert (made["crowd"], made["budget_cents"]) == ("inhouse", 0)
     assert "Two judgments per item need 2 people, and ties a third person" in made["warning"]
     said = run("campaign", "create", "other", "--queries", queries, "--crowd", "inhouse")
-    names = {"mturk": "Mechanical Turk", "panel": "a panel", "prolific": "Prolific"}
+    names = {"mturk": "a Mechanical Turk server", "panel": "a panel", "prolific": "Prolific"}
     others = "; ".join(f"`--crowd {kind}`: {name}" for kind, name in names.items())
     chosen = f"your own team, fixed from now on (instead, {others})"
     assert f"crowd              {chosen}\n" in said

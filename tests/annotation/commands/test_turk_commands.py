@@ -80,19 +80,22 @@ def test_money_goes_in_and_out(tmp_path: Path, capsys: pytest.CaptureFixture[str
     quorum("turk", "accounts", "--json")
     [figures] = json.loads(capsys.readouterr().out)["accounts"]
     assert (figures["available_cents"], figures["spent_cents"], figures["hits"]) == (1230, 20, 1)
+    with pytest.raises(CommandError, match="lab has no pay-outs yet: `quorum turk pay-out lab`"):
+        quorum("turk", "payouts", "lab", "--csv", str(tmp_path / "none.csv"))
     quorum("turk", "pay-out", "lab", "--yes")
     assert "quorum turk payouts lab --csv FILE" in capsys.readouterr().out
     with pytest.raises(CommandError, match="Nobody is owed anything"):
         quorum("turk", "pay-out", "lab", "--yes")
     file = tmp_path / "out.csv"
+    capsys.readouterr()
     for _ in range(2):
         quorum("turk", "payouts", "lab", "--csv", str(file))
         assert file.read_text().splitlines()[1:] == ["AADA,,,0.20,0.00,0.20,1"]
         assert file.stat().st_mode & 0o777 == 0o600
-    capsys.readouterr()
+    assert "total   $0.20\n" in capsys.readouterr().out
     quorum("turk", "payouts", "lab")
     assert "$0.20" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="has no pay-out 7: it has 1"):
+    with pytest.raises(CommandError, match="lab has no pay-out 7: it has 1"):
         quorum("turk", "payouts", "lab", "--number", "7", "--csv", str(file))
     with pytest.raises(CommandError, match="--csv FILE"):
         quorum("turk", "payouts", "lab", "--number", "1")

@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
@@ -213,6 +214,7 @@ class Market:
     crowd: Crowd
     hire: Callable[..., Worker]
     spec: HitTypeSpec
+    now: Callable[[], datetime] = timezone.now  # the crowd's own time
     tokens: Iterator[str] = field(default_factory=lambda: iter(lambda: uuid.uuid4().hex, ""))
 
     def hit_type(
@@ -283,7 +285,7 @@ def prolific_market(tmp_path: Path) -> Iterator[Market]:
     now.now = datetime.now(UTC).timestamp()
     with running(tmp_path / "prolific.sqlite3", clock=now, undo=True) as prolific:
         desk = Desk(prolific)
-        yield Market(desk.crowd, partial(ProlificWorker, desk), SPEC)
+        yield Market(desk.crowd, partial(ProlificWorker, desk), SPEC, desk.now)
 
 
 @pytest.fixture

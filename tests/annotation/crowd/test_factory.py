@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import Settings
 
-from annotation.crowd.factory import AMAZON_CALLS_PER_SECOND, calls_per_second, open_crowd
+from annotation.crowd.factory import open_crowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from core.errors import UserError
 
@@ -41,20 +41,6 @@ def test_an_endpoint_that_is_no_url_is_named(settings: Settings, url: str) -> No
     settings.MTURK_ENDPOINT = url
     with pytest.raises(UserError, match="AWS_ENDPOINT_URL_MTURK"):
         open_crowd("mturk", live=False)
-
-
-def test_amazon_is_called_slowly_unless_told_otherwise(settings: Settings) -> None:
-    settings.CROWD_CALLS_PER_SECOND = None
-    for url in (settings.MTURK_PRODUCTION, settings.MTURK_SANDBOX):
-        assert calls_per_second(url) == AMAZON_CALLS_PER_SECOND > 0
-    assert calls_per_second("http://127.0.0.1:8001") == 0
-
-
-@pytest.mark.parametrize("calls", [0, 3])
-def test_the_setting_holds_for_every_endpoint(settings: Settings, calls: int) -> None:
-    settings.CROWD_CALLS_PER_SECOND = calls
-    for url in (settings.MTURK_PRODUCTION, "http://127.0.0.1:8001"):
-        assert calls_per_second(url) == calls
 
 
 def test_all_crowds_of_a_process_count_together(settings: Settings) -> None:

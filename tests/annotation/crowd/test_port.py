@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from annotation.crowd.port import CrowdError, CrowdHit, Submission
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.crowd.conftest import Market
 from tests.support.threads import together
 
@@ -136,8 +137,12 @@ def test_approving_twice_is_success(market: Market) -> None:
 def test_rejecting_twice_is_success(market: Market) -> None:
     hit_id = market.publish()
     done = market.hire("eve").work(hit_id)
-    market.crowd.reject(done, reason="Two of seven were answered wrong.")
-    market.crowd.reject(done, reason="Two of seven were answered wrong.")
+    market.crowd.reject(
+        done, reason="Two of seven were answered wrong.", why=RejectionReason.MISSED
+    )
+    market.crowd.reject(
+        done, reason="Two of seven were answered wrong.", why=RejectionReason.MISSED
+    )
     assert submissions(market, hit_id)[done].status == "rejected"
 
 
@@ -146,7 +151,7 @@ def test_approved_work_cannot_be_rejected(market: Market) -> None:
     done = market.hire("ada").work(hit_id)
     market.crowd.approve(done)
     with pytest.raises(CrowdError, match=done) as refusal:
-        market.crowd.reject(done, reason="Too late.")
+        market.crowd.reject(done, reason="Too late.", why=RejectionReason.MISSED)
     assert refusal.value.permanent
     assert submissions(market, hit_id)[done].status == "approved"
 
@@ -154,7 +159,7 @@ def test_approved_work_cannot_be_rejected(market: Market) -> None:
 def test_rejected_work_is_not_approved_by_the_way(market: Market) -> None:
     hit_id = market.publish()
     done = market.hire("eve").work(hit_id)
-    market.crowd.reject(done, reason="Answered at random.")
+    market.crowd.reject(done, reason="Answered at random.", why=RejectionReason.MISSED)
     with pytest.raises(CrowdError) as refusal:
         market.crowd.approve(done)
     assert refusal.value.permanent
@@ -170,7 +175,9 @@ def test_work_not_yet_submitted_cannot_be_approved(market: Market) -> None:
 
 def test_rejecting_opens_no_place(market: Market) -> None:
     hit_id = market.publish(max_assignments=1)
-    market.crowd.reject(market.hire("eve").work(hit_id), reason="Answered at random.")
+    market.crowd.reject(
+        market.hire("eve").work(hit_id), reason="Answered at random.", why=RejectionReason.MISSED
+    )
     assert market.hire("ada").accept(hit_id) is None
 
 
@@ -265,7 +272,7 @@ def test_what_does_not_exist_is_refused_for_good(market: Market) -> None:
     crowd = market.crowd
     calls: dict[str, Callable[[], object]] = {
         "approve": lambda: crowd.approve(wrong),
-        "reject": lambda: crowd.reject(wrong, reason="Wrong."),
+        "reject": lambda: crowd.reject(wrong, reason="Wrong.", why=RejectionReason.MISSED),
         "extend": lambda: crowd.extend_hit(wrong, extra=1, token=next(market.tokens)),
         "submissions": lambda: list(crowd.submissions(wrong)),
         "exclude": lambda: crowd.exclude("AEVE", exclusion_id=wrong),
@@ -294,12 +301,12 @@ def test_answers_are_those_of_the_assignment_asked_for(market: Market) -> None:
 def test_a_rejection_can_be_overturned_and_again_is_success(market: Market) -> None:
     hit_id = market.publish()
     done = market.hire("ada").work(hit_id)
-    market.crowd.reject(done, reason="A mistake of ours.")
+    market.crowd.reject(done, reason="A mistake of ours.", why=RejectionReason.MISSED)
     for _ in range(2):
         market.crowd.overturn(done)
         assert submissions(market, hit_id)[done].status == "approved"
     with pytest.raises(CrowdError) as refusal:
-        market.crowd.reject(done, reason="And yet.")
+        market.crowd.reject(done, reason="And yet.", why=RejectionReason.MISSED)
     assert refusal.value.permanent
 
 

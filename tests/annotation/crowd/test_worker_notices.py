@@ -40,6 +40,14 @@ def test_the_figures_of_the_moment_are_told_with_all_that_follows() -> None:
     )
 
 
+def test_by_the_sequential_rule_it_is_more_than_bad_luck_explains() -> None:
+    report = words(failures=3, reviewed=3, exclusion_rule="sequential")
+    assert report.startswith(
+        "3 of your first 3 tasks failed their check questions, more than is likely of somebody who "
+        "fails the 10% this campaign allows."
+    )
+
+
 def test_where_failed_work_is_paid_all_of_it_will_be() -> None:
     found = words(on_failed_control="pay_and_discard", max_failure_rate=0.125)
     assert "more than the 12.5% this campaign allows" in found

@@ -30,11 +30,21 @@ from annotation.access.roles import (
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import HitType, PanelLink, Participant, Queue
+from annotation.crowd.prolific.models import Study
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.models import AccountDeposit, Payout
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, ControlDraft
+from annotation.models import (
+    AuditEntry,
+    Campaign,
+    Control,
+    ControlCandidate,
+    ControlDraft,
+    PastRecord,
+    Worker,
+)
 from annotation.operations.campaign import pool_depth, steps
+from annotation.operations.history import FORGET
 from annotation.operations.operation import (
     Argument,
     LongOperation,
@@ -54,7 +64,7 @@ from annotation.protocol.policy.crowds import PANEL
 from annotation.web.campaigns.operation import OperationForm
 from config.commands import load
 from retrieval.jobs import queue
-from retrieval.models import Candidate, CorpusSource, Job, QaPair, QuerySet
+from retrieval.models import Candidate, CorpusSource, Job, QaPair, Query, QuerySet
 from retrieval.web.access import BUILD, WITHDRAW
 from tests.annotation.api.people import ROLES, Program, person
 from tests.annotation.crowd.turk.earner import Earner, give_money
@@ -90,6 +100,7 @@ class Case:
     after: tuple[tuple[str, Given], ...] = ()  # operations before
     impossible_after: tuple[tuple[str, Given], ...] = ()
     policy: Given | None = None
+    is_published: bool = True
 
 
 CANCEL, PAUSE = ("cancel", {}), ("pause", {})
@@ -107,10 +118,12 @@ GIVEN = {
 }  # fmt: skip
 OTHER = {"question": "the age of Ada", "answer": "Ten."}
 PANEL_LINK, NO_LINK = {"link": "{link}"}, {"link": "0" * 32}
-CONNECT = {"panel": "connect", "tasks": 5}
+CONNECT = {"panel": "connect", "tasks": 5, "note": "autumn"}
+TEAM = {"crowd": "inhouse", "ids": ["bread"], "seed": 1, "reward_cents": 5, "budget": "20"}
 CASES = {
     "open-panel": Case(CONNECT, CONNECT | {"code": "a b"}, policy=PANEL.defaults()),
     "close-panel": Case(PANEL_LINK, NO_LINK, policy=PANEL.defaults()),
+    "request-returns": Case(PANEL_LINK | REASON, NO_LINK | REASON, policy=PANEL.defaults()),
     "forget-participant": Case({"worker": "{participant}"}, NOBODY, policy=PANEL.defaults()),
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
@@ -137,6 +150,7 @@ CASES = {
     "add-draft": Case(GIVEN, GIVEN | {"query": "none of its queries"}),
     "confirm-draft": Case(DRAFT | OTHER, DRAFT | OTHER, impossible_after=(NO_DRAFT,)),
     "dismiss-draft": Case(DRAFT, {"draft": 1_000_000}),
+    "second-crowd": Case(TEAM, TEAM | {"crowd": "mturk"}, is_published=False),
 }
 
 
@@ -169,6 +183,7 @@ DATABASE_CASES = {
     ),
     "retire-control": Case(POOL_CONTROL, OWN_CONTROL, after=(ADD_CONTROL,)),
     "restore-pairs": Case({"source": "faq"}, {"source": "faq"} | PAIR),
+    "forget-history": Case({"worker": "APAST"}, NOBODY),
     "turk-deposit": Case(OF_LAB | {"amount": "12.50"}, OF_LAB | {"amount": "0"}),
     "turk-pay-out": Case(OF_LAB, {"requester": "nobody"}),
 }
@@ -178,7 +193,7 @@ PERMISSIONS_OF = {
     FUND: {"budget", "cancel"},
     MANAGE_WORKERS: {
         "exclude", "restore", "message", "grant-qualification", "approve", "reject", "bonus",
-        "cancel-bonus", "open-panel", "close-panel", "forget-participant",
+        "cancel-bonus", "open-panel", "close-panel", "request-returns", "forget-participant",
     },
     RUN: {
         "pause", "resume", "expire", "extend", "retry", "retrieve", "pack", "publish", "collect",
@@ -191,9 +206,10 @@ PERMISSIONS_OF = {
     },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
-    CREATE: {"pilot", "pool-depth"},
+    CREATE: {"pilot", "pool-depth", "second-crowd"},
     BUILD: {"create-corpus", "add-source", "remove-source", "remove-corpus"},
     WITHDRAW: {"withdraw-pairs", "restore-pairs"},
+    FORGET: {"forget-history"},
     DEPOSIT: {"turk-deposit"},
     PAY_OUT: {"turk-pay-out"},
 }  # fmt: skip
@@ -226,6 +242,7 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
         CHANGE_CONTROLS,
         CREATE,
         WITHDRAW,
+        FORGET,
         DEPOSIT,
         PAY_OUT,
     ):  # of the database, which no role gives
@@ -240,6 +257,8 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
     lab = create_account("lab")
     give_money(lab, 100)
     Earner(lab).earn("AADA", "0.20")
+    past = Worker.objects.create(crowd="mturk", worker_id="APAST")
+    PastRecord.objects.create(crowd="mturk", kind="worker", key="APAST", worker=past)
     stage.mturk.person("ada")
     if works:
         known |= {"ada": stage.work("ada", 1), "eve": stage.work("eve", 1, slips=1)}
@@ -264,6 +283,7 @@ def panel_of(campaign: Campaign) -> dict[str, str]:
     HitType.objects.create(digest="1", queue=queue, type_id=campaign.hit_type_id)
     now = timezone.now()
     link = visits.open_link(campaign.hit_type_id, "connect", tasks=1, now=now)
+    Study.objects.create(link=link, minutes=1, strays=1)  # as one to Prolific has
     visit = visits.arrive(link, visits.Person("P7"), now=now)
     return {"link": link.key, "participant": visit.member.worker_id}
 
@@ -324,7 +344,8 @@ def words_of(argument: Argument, value: object) -> list[str]:
     if isinstance(value, list):
         return [word for one in value for word in (f"--{argument.name.removesuffix('s')}", one)]
     is_option = argument.optional or argument.kind in ("count", "text")
-    return [f"--{argument.name}", str(value)] if is_option else [str(value)]
+    option = f"--{argument.name.replace('_', '-')}"
+    return [option, str(value)] if is_option else [str(value)]
 
 
 # The command comes last: it alone speaks with the crowd at once, which nothing takes back.
@@ -343,12 +364,15 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         QaPair.objects.filter(withdrawn_at=None).count(),
         sorted(Control.objects.filter(retired_at=None).values_list("query")),
         sorted(account_of(condition).budget_cents for condition in Campaign.objects.all()),
+        sorted(Query.objects.values_list("query_set__name", "key", "position")),
         sorted(ControlCandidate.objects.values_list("state")),
         sorted(ControlDraft.objects.values_list("state")),
         sorted(PanelLink.objects.values_list("panel", "closed_at__year")),
+        list(Study.objects.values_list("return_reason")),
         Participant.objects.count(),
         sorted(AccountDeposit.objects.values_list("cents")),
         sorted(Payout.objects.values_list("number", "cents")),
+        PastRecord.objects.count(),
     )
 
 
@@ -385,8 +409,9 @@ def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, operation: Op
     case = case_of(operation)
     place = OPERATIONS if operation.noun == "campaign" else DATABASE_OPERATIONS
     stage = set_stage(**(case.policy or {}))
-    stage.publish()
-    world = world_of(stage, works=case.policy is None)
+    if case.is_published:
+        stage.publish()
+    world = world_of(stage, works=case.policy is None and case.is_published)
     for first, given, is_refused in (
         (case.impossible_after, case.impossible, True),
         (case.after, case.given, False),

@@ -360,7 +360,7 @@ MUTANTS = {
     ): (
         (
             "work that counts",
-            'return Assignment.valid(said, campaign, "assignment__")',
+            'return Assignment.valid(said, *campaigns, path="assignment__")',
             "return said",
         ),
         ("as the policy says", "if not campaign.policy.cannot_judge_limit:", "if True:"),

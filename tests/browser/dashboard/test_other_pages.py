@@ -123,13 +123,49 @@ def test_the_models(root: Eye, small_database: None, settings: Settings, tmp_pat
     root.assert_well()
 
 
+def test_the_trainings(root: Eye, small_database: None, settings: Settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = settings.MODELS_DIR = tmp_path
+    register(trained("faq-qqa"))
+    figure = {"value": 0.4567, "low": 0.41, "high": 0.52}
+    difference = {**figure, "value": -0.0123, "p": 0.0421}
+    measured = {
+        "metrics": {"P@1": figure, "MAP": figure},
+        "difference": {"P@1": difference, "MAP": difference},
+        "against": {"run": "retriever"},
+    }
+    text = "test of faq-1\n\n" + "system   P@1     MAP     MRR     Hit@5   Hit@10 " * 4
+    report = {"title": "Question Reranking, Table 1", "text": text, "plot": "table-hit.svg"}
+    (tmp_path / "experiments").mkdir()
+    for theme in ("", "-dark"):
+        drawn = "<svg xmlns='http://www.w3.org/2000/svg' width='400' height='200'/>"
+        (tmp_path / "experiments" / f"table-hit{theme}.svg").write_text(drawn)
+    results = {"model": "faq-qqa", "recipe": "retriever-qqa", "release": "faq-1", "P@1": 0.484}
+    rows = [
+        ("train", "faq-qqa", "done", {"result": results}),
+        ("train", "faq-qaq", "failed", {"error": "Cancelled by ada."}),
+        ("train", "slow", "running", {"stage": "learning the release", "done": 40, "total": 120}),
+        ("score", "faq-qqa, test, on faq-1", "done", {"result": {**results, "measured": measured}}),
+        ("experiment", "reranking-1, cpu, on faq-1", "done", {"result": {"report": report}}),
+    ]
+    jobs = [
+        Job.objects.create(kind=kind, subject=subject, state=state, **more)
+        for kind, subject, state, more in rows
+    ]
+    home = "/admin/database/trainings"
+    root.open(home, *(f"{home}/{job.pk}" for job in jobs))
+    root.page.goto(f"{root.url}{home}")
+    root.page.get_by_text("Train a model").click()
+    root.look("a training to ask for")
+    root.assert_well()
+
+
 def test_a_new_campaign_step_by_step(root: Eye, small_database: None) -> None:
     page, new = root.page, "/admin/campaigns/new"
     root.open(new)
     page.get_by_role("button", name="Continue").click()
     page.get_by_text("Please correct the field").wait_for()
     root.look("queries that are refused")
-    page.get_by_label("Paid workers").check()
+    page.get_by_label("Paid workers of a Mechanical").check()
     page.get_by_label("Name", exact=True).fill("faq")
     page.get_by_label("How many to sample").fill("3")
     page.get_by_role("button", name="Continue").click()

@@ -12,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Campaign
+from annotation.pipeline.setup.create import policy_from
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import Row, make_campaign, make_hit
@@ -129,6 +130,22 @@ def test_the_page_on_a_wide_screen(address: str, browser: Browser) -> None:
         expect(page.locator(".note")).to_contain_text("No connection")
         eye.look("judging-offline")
         eye.faults = [one for one in eye.faults if "ERR_INTERNET_DISCONNECTED" not in one]
+        eye.assert_well()
+
+
+def test_answers_to_judge_on_any_screen(
+    live_server: LiveServer, settings: Settings, browser: Browser
+) -> None:
+    settings.PUBLIC_URL = live_server.url
+    policy = policy_from({"task": "answer", "cannot_judge_limit": 2})
+    campaign = make_campaign(text=default_instructions(policy), **policy.to_dict())
+    address = hit_url(make_hit(campaign, real=REAL).key) + ADA
+    with opened(browser, address, viewport=WIDE) as page:
+        eye = Eye(page, at=WIDE, other=PHONE)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Are these answers right?")
+        eye.look("answers")
+        answer(page, "yn")
+        eye.look("answers-begun")
         eye.assert_well()
 
 

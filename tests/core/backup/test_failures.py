@@ -38,7 +38,10 @@ def tell(_):
 {call}
 """
 # Of the data folder: made again by itself, or of no use elsewhere.
-LEFT_OUT = {"builds", "celerybeat-schedule", "dry-runs", "incoming", "metrics", "queue", "static"}
+LEFT_OUT = {
+    "builds", "celerybeat-schedule", "dry-runs", "fetched", "incoming", "metrics", "queue",
+    "static",
+}  # fmt: skip
 DATABASE = "quorum.sqlite3"  # by SQLite's or PostgreSQL's own way
 OF_TESTS_AND_DRY_RUNS = {"queries.jsonl"}
 

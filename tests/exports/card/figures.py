@@ -59,6 +59,10 @@ CAMPAIGN = {
     "label_error_triplets": 200,
     "label_error_reason": None,
     "label_error_basis": "labelled triplets whose expert label was given to a random sample",
+    "label_error_kinds": {
+        "false_positives": {"share": 0.112, "interval": [0.061, 0.197]},
+        "false_negatives": None,
+    },
 }
 AGREEMENT = {
     "agreement": 0.7812,

@@ -16,7 +16,7 @@ from exports.splits.splits import SPLITS
 from tests.exports.card.releases import ready
 
 TABLES = ["judgments", "assignments", "controls"]
-FACTS: dict[str, Any] = {"campaign": "demo", "sources": []}
+FACTS: dict[str, Any] = {"campaign": "demo", "sources": [], "policy": {}}
 
 
 def parsed(folder: Path, facts: dict[str, Any] = FACTS, triplets: int = 10) -> dict[str, Any]:

@@ -77,7 +77,28 @@ def test_agreement_kappa_and_alpha_stand_with_their_intervals(tmp_path: Path) ->
         ["Cohen's kappa", "0.293", "0.290 to 0.297"],
         ["Krippendorff's alpha", "0.301", "0.298 to 0.305"],
         ["Label error", "6.1%", "3.4% to 9.9%"],
+        ["Positives that are wrong", "11.2%", "6.1% to 19.7%"],
     ]
+
+
+def test_a_certificate_says_what_it_promises_and_to_whom_it_trusts(tmp_path: Path) -> None:
+    certificate = {
+        "error": 0.05,
+        "confidence": 0.95,
+        "holds": True,
+        "labels": 6_000,
+        "decided_by_experts": 1_200,
+        "judged_at_random": 180,
+        "wrong": 3,
+        "evidence": 21.4,
+    }
+    words = read(ready(tmp_path / "x", stats={"certificate": certificate}))
+    assert (
+        "It is certified that at most 5.0% of the 6,000 labels are wrong: experts decided 1,200 "
+        "labels, and of 180 that experts judged at random 3 were wrong. Of all campaigns with more "
+        "wrong labels, at most 5% get such a certificate, however often they ask for it. It takes "
+        "what experts say for the truth." in words
+    )
 
 
 def test_an_undefined_kappa_is_called_so(tmp_path: Path) -> None:
@@ -121,6 +142,14 @@ def test_the_cost_is_told_in_dollars(tmp_path: Path) -> None:
     assert "USD 25.05 for bonuses. That is USD 0.376 per labelled triplet." in words
 
 
+def test_at_prolific_the_cost_names_what_was_paid_for_no_work(tmp_path: Path) -> None:
+    paid = {"crowd": "prolific", "cost_cents": 20_000, "bonus_cents": 100}
+    words = read(ready(tmp_path / "x", campaign=paid))
+    assert "for bonuses and visits that are paid for more tasks than were done, and what" in words
+    cheaper = read(ready(tmp_path / "y", campaign=paid | {"bonus_cents": -100}))
+    assert "discarded assignments, and USD 1.00 less by the crowd's own bill." in cheaper
+
+
 def test_work_in_the_house_that_cost_nothing_says_so(tmp_path: Path) -> None:
     free = {"crowd": "inhouse", "cost_cents": 0, "bonus_cents": 0}
     words = read(ready(tmp_path / "x", campaign=free))
@@ -140,6 +169,11 @@ def test_the_protocol_is_told_by_the_policys_own_numbers(tmp_path: Path) -> None
     assert "Of all question/answer pairs only the 5 of one retriever were judged." in words
     assert "by the model small-model in the form QQA" in words
     assert "12 queries drawn at random (seed 11)" in words
+
+
+def test_the_sequential_rule_is_named_with_its_bound(tmp_path: Path) -> None:
+    words = read(ready(tmp_path / "x", extract=random_extract(2, exclusion_rule="sequential")))
+    assert "than is likely of somebody who fails 10% of them (a sequential test" in words
 
 
 def test_the_other_choices_of_a_policy_are_told_too(tmp_path: Path) -> None:

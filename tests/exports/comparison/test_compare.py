@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
+from scipy import stats
 
 from core.errors import UserError
 from exports.comparison.compare import compare
 from exports.comparison.named_runs import named_runs
 from exports.comparison.published_results import NOTE
+from exports.comparison.report import text
 from exports.evaluation.evaluate import evaluate
 from exports.evaluation.pair_metrics import PAIRWISE
 from exports.evaluation.scoring import score_run, split_labels
@@ -112,6 +114,26 @@ def test_one_run_has_no_deviation(release: Path, other: str) -> None:
     assert found["hit_at"]["lowest"] == found["hit_at"]["highest"]
 
 
+def test_the_runs_of_two_systems_are_told_apart_by_welch_s_test_as_the_papers_do(
+    release: Path, seeds: str, tmp_path: Path
+) -> None:
+    runs = [written(tmp_path / "3.run", *OTHER), written(tmp_path / "4.run", *FIRST)]
+    result = compared(release, seeds, f"other={runs[0]},{runs[1]}", against="other")
+    ours, theirs = (
+        system(result, "mine")["metrics"]["MAP"],
+        system(result, "other")["metrics"]["MAP"],
+    )
+    mine = [(1 + 7 / 12 + 0 + 1) / 4, (1 / 3 + 1 + 0 + 1) / 4]
+    others = [(1 / 3 + 7 / 12 + 0 + 1) / 4, (1 + 7 / 12 + 0 + 1) / 4]
+    expected = stats.ttest_ind(mine, others, equal_var=False).pvalue
+    assert ours["p_runs"] == pytest.approx(expected, abs=1e-6)
+    assert theirs["p_runs"] is None
+    assert system(result, "mine")["metrics"]["Hit@10"]["p_runs"] is None  # nothing differs
+    assert f"over runs {expected:.4f}" in text(result)
+    alone = compared(release, f"one={runs[0]}", f"other={runs[1]}", against="other")
+    assert system(alone, "one")["metrics"]["MAP"]["p_runs"] is None
+
+
 def test_p_is_that_of_all_flips_of_each_querys_mean_over_the_seeds(
     release: Path, seeds: str, other: str
 ) -> None:
@@ -166,7 +188,7 @@ def test_pairs_are_judged_at_the_threshold_that_is_best_on_dev(
     f1 = found["F1"]
     assert (f1["value"], f1["deviation"]) == (pytest.approx(2 * 2 / (4 + 6), abs=1e-6), None)
     assert f1["low"] <= f1["value"] <= f1["high"]
-    assert f"Threshold of mine (my.run): 0.9, the highest F1 on {dev}." in result["notes"]
+    assert f"Threshold of mine (my.run): 0.9, the highest F1 on {dev.name}." in result["notes"]
 
 
 def test_a_baselines_threshold_is_chosen_on_its_own_run_of_dev(release: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from lxml import etree
 
 from core.errors import UserError
+from core.files import whole
 from exports.card.canvas import THEMES, Plot, Theme, render
 from exports.comparison.hit_plot import COLOURS, hit_plot, plot_path, write_hit_plot
 from exports.comparison.published_results import published_results
@@ -94,11 +95,10 @@ def test_a_disk_without_room_leaves_the_plot_that_was_there(
     write_hit_plot(path, result("mine"))
     before = path.read_bytes()
 
-    def full(self: Path, content: bytes) -> int:
-        self.open("wb").close()
-        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+    def full(written: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(written))
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(whole, "sync", full)
     with pytest.raises(OSError, match="No space left"):
         write_hit_plot(path, result("other"))
     assert path.read_bytes() == before

@@ -268,7 +268,10 @@ def test_the_threshold_of_pairs_is_chosen_on_a_run_of_dev(
     pairs = scored(run, release, dev_run=dev)["pairs"]
     assert 0 < pairs["positive"] < pairs["judged"]
     assert f"F1 {pairs['F1']:.4f}, ROC-AUC {pairs['ROC-AUC']:.4f}; threshold: " in line
-    assert line.endswith(f"{pairs['threshold']:.6g}, the highest F1 on {dev}.")
+    assert line.endswith(f"{pairs['threshold']:.6g}, the highest F1 on {dev.name}.")
+    words = ["--release", str(release), "--dev-run", str(dev), "--by", "precision"]
+    quorum("release", "evaluate", str(run), *words)
+    assert f", the highest precision on {dev.name}." in capsys.readouterr().out
 
 
 def test_scores_that_are_no_probabilities_have_no_threshold_without_one(

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
-from exports.evaluation.runs import by_query
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.encoders.selector import FORM_FILE
+from retrieval.ranking.read_runs import by_query
 from retrieval.ranking.records import read
 from retrieval.registry.registry import register
 from tests.exports.support.small_release import small_release
@@ -120,6 +120,37 @@ def test_a_selector_with_another_form_is_refused(release: Path, tmp_path: Path) 
     folder = selector_folder(tmp_path / "selector", "QAQ")
     report = refusal(release, tmp_path / "my.run", "--form", "QQ", model=str(folder))
     assert "is an answer selector that reads QAQ: leave --form out" in report
+
+
+def test_a_cross_encoder_made_elsewhere_is_scored_by_the_form_that_is_named(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sentence_transformers import CrossEncoder  # noqa: PLC0415
+
+    folder, run = tiny.cross_encoder(tmp_path / "ce"), tmp_path / "my.run"
+    score(release, run, "--form", "QA", model=str(folder))
+    assert json.loads(capsys.readouterr().out)["form"] == "QA"
+    rows = {query: {row.candidate: row.score for row in rows} for query, rows in by_query(run)}
+    own = CrossEncoder(str(folder), device="cpu", local_files_only=True)
+    for query in read(release / "test.jsonl"):
+        texts = [(query.query, candidate.answer) for candidate in query.candidates]
+        scores = own.predict(texts, show_progress_bar=False)  # with a sigmoid, as the library does
+        found = [rows[query.id][candidate.id] for candidate in query.candidates]
+        assert found == pytest.approx(scores.tolist(), abs=1e-6)
+
+
+def test_a_cross_encoder_made_elsewhere_is_never_read_by_a_guess(
+    release: Path, tmp_path: Path
+) -> None:
+    folder, run = tiny.cross_encoder(tmp_path / "ce"), tmp_path / "my.run"
+    report = refusal(release, run, model=str(folder))
+    assert report == (
+        f"{folder} is a cross-encoder that was not trained here: say what it reads, --form QQ, QA, "
+        "QQA or QAQ."
+    )
+    of_three = tiny.cross_encoder(tmp_path / "nli", classes=3)
+    assert "has 3 outputs" in refusal(release, run, "--form", "QQ", model=str(of_three))
+    assert not run.exists()
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def test_a_write_meanwhile_neither_waits_nor_shows(campaign: Campaign) -> None:
 
 def test_the_state_is_that_of_the_beginning(campaign: Campaign) -> None:
     """Before anything of it was read, too."""
-    with snapshot(campaign) as seen:
+    with snapshot(campaign) as (seen,):
         elsewhere(lambda: Campaign.objects.update(seed=99))
         assert Campaign.objects.get().seed == seen.seed == 7
 

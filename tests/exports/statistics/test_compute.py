@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from annotation.analytics.quality.expert_agreement import CHOSEN_WITHOUT_LOOKING
+from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING
+from annotation.protocol.estimates.label_audit import Audit, Pattern
 from annotation.protocol.labels.expert_agreement import BASIS
-from annotation.protocol.labels.label_error import Verdict, label_error
+from annotation.protocol.labels.label_error import Verdict
 from exports.building.options import Options
+from exports.layout import expert_votes
 from exports.layout.files import CONTROLS, GOLD, STATS
 from exports.layout.schemas import control_digest
 from exports.splits.splits import SPLITS
-from exports.statistics import gold
 from exports.statistics.compute import figures
 from retrieval.ranking.records import QueryRecord, read
 from tests.exports.support.built_releases import finished
@@ -155,17 +156,15 @@ def test_the_retriever_is_told_by_rank_and_a_query_without_a_positive_counts(mad
 
 def test_the_label_error_is_of_the_released_labels_with_gold(made: Any) -> None:
     extract, folder, stats = made
-    labels = {
-        (record.id, each.id): each.label
-        for record in released(folder)
-        for each in record.candidates
-    }
-    verdicts = [
-        Verdict(labels[row["query_id"], row["candidate_id"]], row["label"], 1 - row["label"])
-        for row in extract.gold
-        if (row["query_id"], row["candidate_id"]) in labels
-    ]
-    wanted = label_error(verdicts)
+    audit, patterns = Audit(), {}
+    for record in released(folder):
+        for each in record.candidates:
+            patterns[record.id, each.id] = Pattern(each.label, each.yes, each.no)
+            audit.add(patterns[record.id, each.id])
+    for row in extract.gold:
+        if pattern := patterns.get((row["query_id"], row["candidate_id"])):
+            audit.judge(pattern, Verdict(pattern.label, row["label"], 1 - row["label"]))
+    wanted = audit.error()
     assert wanted
     assert stats["campaign"]["label_error_triplets"] == wanted.triplets
     assert stats["campaign"]["label_error"] == round(wanted.share, 4)
@@ -206,7 +205,7 @@ def test_what_experts_said_before_they_saw_the_votes_counts(made: Any, tmp_path:
 
 
 def test_the_sources_without_looking_are_those_of_the_database() -> None:
-    assert tuple(map(str, CHOSEN_WITHOUT_LOOKING)) == gold.CHOSEN_WITHOUT_LOOKING
+    assert tuple(map(str, CHOSEN_WITHOUT_LOOKING)) == expert_votes.CHOSEN_WITHOUT_LOOKING
 
 
 def test_without_gold_the_label_error_is_null_with_the_reason(made: Any, tmp_path: Path) -> None:

@@ -83,11 +83,18 @@ def test_the_label_error_is_told_with_its_interval() -> None:
         "label_error": 0.1,
         "label_error_interval": [0.0179, 0.4042],
         "label_error_triplets": 1_010,
+        "label_error_kinds": {
+            "false_positives": {"share": 0.2, "interval": [0.1, 0.35]},
+            "false_negatives": None,
+        },
     }
-    table = render_table({"splits": {}, "campaign": CAMPAIGN | error})
-    assert table.splitlines()[-1] == (
-        "label error 10.0% (95% interval 1.8% to 40.4%) of 1,010 triplets with gold"
-    )
+    certificate = {"error": 0.45, "confidence": 0.95}
+    table = render_table({"splits": {}, "campaign": CAMPAIGN | error, "certificate": certificate})
+    assert table.splitlines()[-2:] == [
+        "label error 10.0% (95% interval 1.8% to 40.4%) of 1,010 triplets with gold; "
+        "false positives 20.0% (10.0% to 35.0%) of the positives",
+        "certified: at most 45.0% of the labels are wrong, with 95% confidence",
+    ]
 
 
 def test_without_the_judgments_what_they_alone_tell_is_not_told() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-import exports.tasks  # noqa: F401  # registers the work
+import exports.building.tasks  # noqa: F401  # registers the work
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import Campaign, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels

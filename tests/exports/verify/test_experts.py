@@ -48,9 +48,10 @@ def test_the_label_error_is_over_imported_and_sampled_labels(tmp_path: Path) -> 
         "unresolved_adjudicated": 0.0,
         "agreement": 1.0,
     }
-    # 1 of 3: centre (1/3 + 3.8415/6) / 2.2805 = 0.4269, half 1.96 / 2.2805 * sqrt(2/27 + 3.8415/36)
+    # 1 of 3: (2 + 2.8415 - 1.96 * sqrt(3.8415 - 2 - 1/3 + 4)) / 13.683, and the upper end of centre
+    # (1/3 + 3.8415/6) / 2.2805 = 0.4269, half 1.96 / 2.2805 * sqrt(2/27 + 3.8415/36)
     assert found["label_error"] == 0.3333
-    assert found["label_error_interval"] == [0.0615, 0.7923]
+    assert found["label_error_interval"] == [0.0177, 0.7923]
     assert (found["label_error_triplets"], found["label_error_reason"]) == (3, None)
     assert "no random sample" in found["label_error_basis"]
 

@@ -16,6 +16,7 @@ IN = "/sign-in?next="
 OUT = "/sign-in"
 OF_DEMO = "/campaigns/demo/releases"
 SIGNED = "/releases/TOKEN/train.jsonl"
+TRAININGS = "/admin/database/trainings"
 SEES = (200, 200, 403, 200)  # who may download, who may build, who may only build, root
 FORM = {"split": "clusters", "judgments": "on"}
 
@@ -23,6 +24,11 @@ FORM = {"split": "clusters", "judgments": "on"}
 def page(path: str) -> tuple[int | str, ...]:
     """Of those who may download, and of nobody else."""
     return (f"{IN}{path}", 403, 403, 403, *SEES, f"{IN}{path}")
+
+
+def of_staff(path: str, staff: int, root: int) -> tuple[int | str, ...]:
+    """Of who looks at the database; the build of the table is no training."""
+    return (f"{IN}{path}", 403, 403, staff, 403, 403, 403, root, f"{IN}{path}")
 
 
 # What each of PEOPLE gets: a status, or where they are sent.
@@ -39,6 +45,16 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", f"{OF_DEMO}/build"): (OUT, 403, 403, 403, 403, OF_DEMO, 403, OF_DEMO, OUT),
     ("GET", f"{OF_DEMO}/builds/PK"): page(f"{OF_DEMO}/builds/PK"),
     ("POST", f"{OF_DEMO}/builds/PK"): (405,) * 9,
+    ("GET", TRAININGS): of_staff(TRAININGS, 200, 200),
+    ("POST", TRAININGS): (OUT, 403, 403, 403, 403, 403, 403, 422, OUT),
+    ("GET", f"{TRAININGS}/PK"): of_staff(f"{TRAININGS}/PK", 404, 404),
+    ("POST", f"{TRAININGS}/PK"): (405,) * 9,
+    ("GET", f"{TRAININGS}/PK/hit-dark.svg"): of_staff(f"{TRAININGS}/PK/hit-dark.svg", 404, 404),
+    ("POST", f"{TRAININGS}/PK/hit-dark.svg"): (405,) * 9,
+    ("GET", f"{TRAININGS}/PK/cancel"): (405,) * 9,
+    ("POST", f"{TRAININGS}/PK/cancel"): (OUT, 403, 403, 403, 403, 403, 403, 404, OUT),
+    ("GET", f"{TRAININGS}/PK/resume"): (405,) * 9,
+    ("POST", f"{TRAININGS}/PK/resume"): (OUT, 403, 403, 403, 403, 403, 403, 404, OUT),
     # A link of hers opens for programs without any session, and for no other account.
     ("GET", SIGNED): (200, 403, 403, 403, 403, 403, 403, 403, 200),
     ("POST", SIGNED): (405,) * 9,
@@ -82,12 +98,14 @@ def test_everybody_gets_what_the_table_says(
 
 
 def test_the_table_names_every_address() -> None:
-    values = {"name": "demo", "number": 1, "plot": "hit-at-k", "pk": 0}
+    values = {"name": "demo", "number": 1, "plot": "hit-at-k", "pk": 0, "theme": "dark"}
     values |= {"token": "TOKEN", "filename": "train.jsonl"}
-    for pattern in get_resolver("exports.urls").url_patterns:
+    own = get_resolver("exports.urls").url_patterns
+    for pattern in (*own, *get_resolver("exports.web.trainings").url_patterns):
         assert isinstance(pattern, URLPattern)
         wanted = {name: values[name] for name in pattern.pattern.converters}
         path = reverse(str(pattern.name), kwargs=wanted).replace("/builds/0", "/builds/PK")
+        path = path.replace("/trainings/0", "/trainings/PK")
         assert {("GET", path), ("POST", path)} <= set(TABLE), path
 
 

@@ -111,3 +111,10 @@ def test_memory_that_ends_while_a_model_is_loaded_is_told_as_that(
         monkeypatch.setattr(load_module, "SelectorModel", ended)
         with pytest.raises(UserError, match=r"^There is not enough memory to load the model '"):
             load(str(whole), "cpu")
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_a_cross_encoder_is_not_read_as_an_encoder(tmp_path: Path, classes: int) -> None:
+    folder = tiny.cross_encoder(tmp_path / "ce", classes=classes)
+    with pytest.raises(UserError, match=r"ce is a cross-encoder, which reads two texts as one"):
+        load_model(str(folder), "cpu")

@@ -49,7 +49,7 @@ PAIRS = [(f"Is {word} number {n} wet?", "Yes.") for n in range(9) for word in ("
 def small_and_quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setattr(encode, "SHARD_PAIRS", 5)
     monkeypatch.setattr(distributed, "POLL_SECONDS", 0.0)
-    settings.PASS_SECONDS = 0.0
+    settings.LOOK_SECONDS = settings.PASS_SECONDS = 0.0
 
 
 @pytest.fixture

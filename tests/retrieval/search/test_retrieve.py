@@ -13,6 +13,7 @@ from retrieval.index.port import Neighbours
 from retrieval.indexing.plan import BuildOptions
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.search.retrieve import pair_vectors, retrieve
+from retrieval.search.search_session import Searcher
 from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, Interrupted, build
 from tests.retrieval.conftest import AddPairs
@@ -285,7 +286,8 @@ def test_queries_of_which_an_index_finds_too_little_are_searched_exactly_and_it_
     add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_pairs(PAIRS)
-    of_kind_hnsw()
+    searcher = Searcher(of_kind_hnsw(), encoder=KEYWORDS)
+    assert searcher.recall == searcher.version.recall
     search = HnswIndex.search
 
     def forgetful(index: HnswIndex, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
@@ -299,3 +301,11 @@ def test_queries_of_which_an_index_finds_too_little_are_searched_exactly_and_it_
     assert 0 < query_set.retrieval["recall"]["value"] < 0.9
     said = "of the 13 nearest pairs of 60 queries, below the 0.9 requested: all were compared"
     assert said in query_set.recall_warning
+    # From now on so is whatever is asked of it.
+    question = PAIRS[0][0]
+    [asked] = KEYWORDS.encode_questions([question])
+    questions = QaPair.objects.values_list("question", flat=True)
+    cosines = sorted(KEYWORDS.encode_questions(list(questions)) @ asked, reverse=True)
+    scores = [hit.score for hit in searcher.search(question, 13)]
+    assert scores == pytest.approx(cosines[:13], abs=1e-5)
+    assert searcher.recall is None

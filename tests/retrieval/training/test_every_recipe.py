@@ -1,6 +1,7 @@
 """Every recipe, on a tiny model: what it reads, token for token; that it learns what its texts
 tell and nothing by lot; that after a reload, or a kill, its scores are the same."""
 
+import json
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -12,29 +13,33 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.progress import Progress
-from retrieval.encoders.cross_encoder.load import load_selector
+from retrieval.encoders.cross_encoder.load import load_selector, new_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
 from retrieval.ranking.input_forms import FORMS, parts
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from retrieval.training.data.examples import of_release
-from retrieval.training.loop.fit import Fitted, Plan, fit
-from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.losses import LOSSES
-from retrieval.training.recipe import Recipe, Settings, parse_recipe
+from retrieval.training.data.examples import examples_of
+from retrieval.training.loop.fit import Fitted, Plan
+from retrieval.training.loop.setup import save
+from retrieval.training.recipes.materials import Source, read_whole
+from retrieval.training.recipes.objectives import OBJECTIVES, parse_objective
+from retrieval.training.recipes.recipe import Recipe, Settings, Task, parse_recipe
+from tests.retrieval.training.alone import examples, fit_alone, setup
 from tests.retrieval.training.killing import killed
 from tests.support.examples import cases
 
 RECIPES = [
     pytest.param(
         parse_recipe(
-            {"kind": loss.kind, "form": form, "base": "tiny", "loss": name}
-            | ({"hard_negatives": 2} if loss.in_batch_negatives else {})
+            {"kind": kind, "form": form, "base": "tiny", "objective": name}
+            | ({"hard_negatives": 2} if one.ranked else {})
         ),
-        id=f"{loss.kind}-{form}-{name}",
+        id=f"{kind}-{form}-{name}",
     )
-    for name, loss in LOSSES.items()
-    for form in FORMS[loss.kind]
+    for name, one in OBJECTIVES.items()
+    if not one.needs_teacher and not one.on_tokens
+    for kind in one.kinds
+    for form in FORMS[kind]
 ]
 every_recipe = pytest.mark.parametrize("recipe", RECIPES)
 # Those that train for long: a retriever and a selector in `make test`.
@@ -94,12 +99,12 @@ def trained(
     **options: Any,
 ) -> Fitted:
     train, dev = (
-        of_release(recipe, queries(count, seed=seed, shown_by=shown_by(recipe), by_lot=by_lot)).rows
+        examples(recipe, queries(count, seed=seed, shown_by=shown_by(recipe), by_lot=by_lot)).rows
         for count, seed in ((rows, 1), (rows // 3, 2))
     )
     the_plan = plan(recipe, epochs=epochs)
-    task = task_of(recipe, str(base), the_plan.settings.max_length, "cpu")
-    return fit(task, train, dev, the_plan, folder, order={}, **options)
+    made = setup(recipe, base, the_plan.settings.max_length)
+    return fit_alone(made, train, dev, the_plan, folder, **options)
 
 
 def scores(recipe: Recipe, model: Any, records: Sequence[QueryRecord]) -> list[float]:
@@ -154,9 +159,9 @@ def test_the_model_is_given_these_tokens_while_it_learns(
         CandidateRecord(str(rank), question, answer, rank, None, label, label, 1 - label)
         for rank, (question, answer, label) in enumerate(texts)
     ]
-    rows = of_release(recipe, [QueryRecord("1", "tea", candidates)]).rows
-    task = task_of(recipe, str(base(recipe)), 32, "cpu")
-    model = task.make_model()
+    rows = examples(recipe, [QueryRecord("1", "tea", candidates)]).rows
+    made = setup(recipe, base(recipe), 32)
+    model = made.make_model()
     seen = set()
 
     def look(module: Any, given: tuple[dict[str, Any]]) -> None:
@@ -168,9 +173,59 @@ def test_the_model_is_given_these_tokens_while_it_learns(
 
     first = model[0] if recipe.kind == "retriever" else model
     first.register_forward_pre_hook(look)
-    watched = replace(task, make_model=lambda: model)
-    fit(watched, rows, rows, plan(recipe, epochs=1), tmp_path / "a", order={})
+    watched = replace(made, make_model=lambda: model)
+    fit_alone(watched, rows, rows, plan(recipe, epochs=1), tmp_path / "a")
     assert seen == READ[recipe.kind, recipe.form]
+
+
+RANK = [["boil egg", "ten minutes"], ["make a loaf", "flour"], ["red", ""]]
+OF_PAIRS = {"question1": "tea", "question2": "egg", "answer2": "water", "label": 1}
+OF_MATERIALS = [
+    ("pairs", "QQ", OF_PAIRS, "[CLS] tea [SEP] egg [SEP]"),
+    ("pairs", "QA", OF_PAIRS, "[CLS] tea [SEP] water [SEP]"),
+    ("pairs", "QQA", OF_PAIRS, "[CLS] tea [SEP] egg [SEP] water [SEP]"),
+    ("pairs", "QAQ", OF_PAIRS, "[CLS] tea [SEP] water [SEP] egg [SEP]"),
+    ("positives", "QQ", {"anchor": "tea", "positive": "egg"}, "[CLS] tea [SEP] egg [SEP]"),
+    ("topics", "QQ", {"question": "tea", "topic": "egg"}, "[CLS] tea [SEP] egg [SEP]"),
+    (
+        "sentences",
+        "QQ",
+        {"question": "tea", "sentence": "boil egg", "label": 1},
+        "[CLS] tea [SEP] boil egg [SEP]",
+    ),
+    ("spans", "QQ", {"left": "tea", "right": "egg", "label": 1}, "[CLS] tea [SEP] egg [SEP]"),
+    (
+        "sts",
+        "QQ",
+        {"sentence1": "tea", "sentence2": "egg", "score": 3},
+        "[CLS] tea [SEP] egg [SEP]",
+    ),
+    (
+        "ranks",
+        "RANK",
+        {"query": "tea", "pairs": RANK, "label": 1},
+        "[CLS] boil egg ten minutes [SEP] make a loaf flour [SEP] red [SEP]",
+    ),
+    (
+        "ranks",
+        "QRANK",
+        {"query": "tea", "pairs": RANK, "label": 1},
+        "[CLS] tea [SEP] boil egg ten minutes [SEP] make a loaf flour [SEP] red [SEP]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "form", "row", "expected"), OF_MATERIALS)
+def test_a_selector_is_given_these_tokens_of_each_material(
+    bare: Path, tmp_path: Path, kind: str, form: str, row: dict[str, Any], expected: str
+) -> None:
+    (tmp_path / "some.jsonl").write_text(json.dumps(row) + "\n")
+    [group] = read_whole(Source(kind, tmp_path / "some.jsonl"))
+    task = Task("some", form, parse_objective("selector", "binary"))
+    [one] = examples_of("selector", task, [group]).rows
+    model = new_selector(str(bare), "cpu", max_length=32)
+    [ids] = model.preprocess([(one["query"], one["candidate"])])["input_ids"].tolist()
+    assert " ".join(model.tokenizer.convert_ids_to_tokens(ids)) == expected
 
 
 @pytest.mark.hypothesis
@@ -182,8 +237,10 @@ def test_what_its_texts_tell_is_learned_and_what_is_drawn_by_lot_is_not(
     learned = trained(recipe, base(recipe), tmp_path / "a", epochs=6)
     by_lot = trained(recipe, base(recipe), tmp_path / "b", epochs=6, by_lot=True)
     assert auc(recipe, learned.model, report) > 0.95
-    # Of the ranking loss something stays: any question fits beside any positive here.
-    assert learned.dev_loss < 0.8 * by_lot.dev_loss
+    # Of the ranking loss something stays: any question fits beside any positive here; and the
+    # half of the symmetric one that asks whose a positive is stays whole.
+    share = 0.9 if recipe.last.tasks[0].objective == "mnr-symmetric" else 0.8
+    assert learned.dev_loss < share * by_lot.dev_loss
     if recipe.kind == "selector":
         assert by_lot.dev_loss > 0.999 * math.log(2)  # who says 0.5 of each errs by so much
 
@@ -221,7 +278,7 @@ def test_after_a_kill_it_goes_on_to_the_same_scores(
 ) -> None:
     undisturbed = trained(recipe, base(recipe), tmp_path / "a", epochs=3)
     steps: list[int] = []
-    rows = 192 if recipe.in_batch_negatives else 384
+    rows = 192 if recipe.last.tasks[0].is_ranked else 384
     after = 2 * rows // 16 + 3  # in the third epoch
 
     def begun(progress: Progress) -> object:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from core.command import Error
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.registry.registry import digest_of_folder
 from retrieval.registry.training_record import parse_training, read_training
+from retrieval.training.data import teacher
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 from tests.support.command_line import quorum
 
@@ -243,7 +245,11 @@ def test_a_broken_checkpoint_is_refused_by_name(
         (SELECTOR, {"precision": "fp16"}, "A CPU does not compute in fp16"),
         (SELECTOR, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
         (RETRIEVER, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
-        (RETRIEVER, {"batch_size": 64}, "that can be learned from: name a batch_size of at most"),
+        (
+            RETRIEVER,
+            {"batch_size": 64},
+            r"has (\d+) that can be learned from: name a batch_size of at most \1 in",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_told_before_it_is_begun(
@@ -284,8 +290,95 @@ def test_dev_without_a_query_of_both_labels_has_nothing_to_rank(
     path = recipe(
         tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
     )
-    with pytest.raises(Error, match="leaves nothing for multiple-negatives-ranking in dev"):
+    with pytest.raises(Error, match="leaves nothing for mnr in dev"):
         train(path, "--release", folder)
+
+
+def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
+    tmp_path: Path,
+    bare: Path,
+    tiny_retriever: Path,
+    data_dir: Path,
+    demo: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "quora.tsv").write_text(DUPLICATES)
+    path = tmp_path / "staged.yaml"
+    whole = {
+        "kind": "selector",
+        "form": "QAQ",
+        "base": str(bare),
+        "learning_rate": 3e-3,
+        "batch_size": 16,
+        "max_length": 24,
+        "epochs": 2,
+        "seeds": [1, 2],
+        "materials": {"quora": {"kind": "pairs", "file": "quora.tsv"}},
+        "stages": [
+            {"tasks": [{"material": "quora", "form": "QQ"}], "epochs": 1},
+            {"tasks": [{"material": "quora"}, {"material": "release"}], "epochs": 1},
+            {
+                "tasks": [
+                    {
+                        "material": "release",
+                        "objective": {"distil-hinton": {"lambda": [0, 0.9]}},
+                        "teacher": str(tiny_retriever),
+                    }
+                ]
+            },
+        ],
+    }
+    path.write_text(yaml.safe_dump(whole))
+    loaded: list[str] = []
+
+    def spied(name: str, device: str) -> Any:
+        loaded.append(name)
+        return load_encoder(name, device)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(teacher, "load_encoder", spied)
+        found = train(path, "--release", demo)
+    assert loaded == [str(tiny_retriever)]  # once, for train and dev and each combination
+    quora = found["materials"]["quora"]
+    assert quora["file"] == "quora.tsv"
+    assert quora["learned"] > 0
+    assert len(found["stages"]) == 2
+    assert found["first"] == found["stages"][0]
+    assert [one["distil-hinton lambda"] for one in found["grid"]] == [0, 0.9]
+    assert list(found["teachers"].values()) == [digest_of_folder(tiny_retriever)]
+    place = data_dir / "models" / "staged"
+    assert not list(place.glob("stage-*"))
+    assert parse_training(read_training(place)).form == "QAQ"
+    assert train(path, "--release", demo)["unchanged"] is True
+    (tmp_path / "quora.tsv").write_text(DUPLICATES + "\na\tb\t1\n")
+    with pytest.raises(Error, match="holds a model of another material quora"):
+        train(path, "--release", demo)
+
+
+def test_texts_without_labels_are_enough_for_an_objective_on_tokens_and_a_mask_is_needed(
+    tmp_path: Path, bare: Path, data_dir: Path, demo: Path
+) -> None:
+    lines = [line.rpartition("\t")[0] for line in DUPLICATES.splitlines()[1::2]]
+    (tmp_path / "topics.tsv").write_text("\n".join(["question\ttopic", *lines]))
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    whole = {
+        **yaml.safe_load(path.read_text()),
+        "materials": {"topics": {"kind": "topics", "file": "topics.tsv"}},
+        "stages": [
+            {"tasks": [{"material": "topics", "objective": "mlm"}]},
+            {"tasks": [{"material": "release"}]},
+        ],
+    }
+    path.write_text(yaml.safe_dump(whole))
+    assert train(path, "--release", demo)["materials"]["topics"]["learned"] > 100
+    shutil.copytree(bare, tmp_path / "other")
+    words = json.loads((tmp_path / "other" / "tokenizer_config.json").read_text())
+    words.pop("mask_token")
+    (tmp_path / "other" / "tokenizer_config.json").write_text(json.dumps(words))
+    path.write_text(yaml.safe_dump({**whole, "base": str(tmp_path / "other")}))
+    with pytest.raises(Error, match="The base has no transformer with a mask token, which mlm"):
+        train(path, "--release", demo, "--name", "other")
+    assert not (data_dir / "models" / "other").exists()
 
 
 def test_too_few_duplicate_questions_are_told_as_that(
@@ -293,7 +386,7 @@ def test_too_few_duplicate_questions_are_told_as_that(
 ) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("\n".join(DUPLICATES.splitlines()[:2]))
-    with pytest.raises(Error, match="has no pair to tell when to stop, for which one in ten is"):
+    with pytest.raises(Error, match="has no row to tell when to stop, for which one in ten is"):
         train(short, "--release", demo, "--pairs", pairs)
 
 
@@ -391,7 +484,7 @@ django.setup()
 from django.core.management import call_command
 call_command("migrate", "retrieval", verbosity=0)
 from pathlib import Path
-from retrieval.training.recipe import read_recipe
+from retrieval.training.recipes.recipe import read_recipe
 from retrieval.training.preflight import TrainingRequest
 from retrieval.training.run import Watch, train
 steps = 0
@@ -432,6 +525,10 @@ def test_what_is_printed_tells_what_was_learned(
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("Trained: retriever QQ from ")
     assert "learning rate 0.01, batches of 16, 24 tokens, 2 seeds" in lines[0]
+    assert lines.pop(1) == (
+        "Left out of the recipe: patience from QUADRo's appendix B; warmup from Quorum; "
+        "weight_decay, accumulation, precision from sentence-transformers; pooling from the base."
+    )
     assert lines[1].split() == ["dev,", "16", "queries", "P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
     assert [line.split()[0] for line in lines[2:5]] == ["before", "seed", "seed"]
     assert lines[5] == "test: no queries"

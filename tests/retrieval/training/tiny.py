@@ -47,7 +47,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def checkpoint(folder: Path, *, seed: int = 7) -> Path:
+def checkpoint(folder: Path, *, seed: int = 7, heads: int = 2, width: int = 32) -> Path:
     """A bare encoder, such as a selector starts from."""
     import torch  # noqa: PLC0415
     from transformers import BertConfig, BertModel  # noqa: PLC0415
@@ -56,10 +56,10 @@ def checkpoint(folder: Path, *, seed: int = 7) -> Path:
     words = tokenizer()
     config = BertConfig(
         vocab_size=len(words),
-        hidden_size=32,
+        hidden_size=width,
         num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
+        num_attention_heads=heads,
+        intermediate_size=2 * width,
         max_position_embeddings=64,
     )
     BertModel(config).save_pretrained(folder)
@@ -82,4 +82,17 @@ def retriever(folder: Path, *, seed: int = 7) -> Path:
         modules=[encoder, Pooling(encoder.get_embedding_dimension()), Normalize()], device="cpu"
     )
     model.save_pretrained(str(folder), create_model_card=False)
+    return folder
+
+
+def cross_encoder(folder: Path, *, classes: int = 1, seed: int = 7) -> Path:
+    """As transformers writes what classifies: nothing of ours is recorded with it."""
+    import torch  # noqa: PLC0415
+    from transformers import BertForSequenceClassification  # noqa: PLC0415
+
+    bare = checkpoint(folder.with_name(f"{folder.name}-bare"), seed=seed)
+    torch.manual_seed(seed)
+    model = BertForSequenceClassification.from_pretrained(bare, num_labels=classes)
+    model.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
     return folder

@@ -3,7 +3,8 @@
 import json
 import logging
 import uuid
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from werkzeug import Request, Response
 
@@ -26,6 +27,7 @@ from annotation.crowd.emulator.operations import (
 from annotation.crowd.emulator.pagination import Pager
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import TARGET_PREFIX, Model
+from annotation.crowd.wire.session import Session
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 OPERATIONS: dict[str, Operation] = {
@@ -104,8 +106,15 @@ class Wire:
         parameters = self._model.check_request(name, body)
         transaction = self._store.writing if operation.writes else self._store.reading
         with transaction() as session:
-            call = Call(session, parameters, request_id, self._pager, self._check_destination)
-            return operation.run(call)
+            return operation.run(self._call(session, parameters, request_id))
+
+    def run_in(self, session: Session, name: str, **parameters: object) -> Answer:
+        """As one step of a longer transaction."""
+        checked = self._model.check_request(name, parameters)
+        return OPERATIONS[name].run(self._call(session, checked, ""))
+
+    def _call(self, session: Session, parameters: Mapping[str, Any], request_id: str) -> Call:
+        return Call(session, parameters, request_id, self._pager, self._check_destination)
 
     def _operation_name(self, request: Request) -> str:
         prefix, _, _ = request.headers.get("X-Amz-Target", "").partition(".")

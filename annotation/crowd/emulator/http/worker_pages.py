@@ -36,9 +36,9 @@ HEADERS = {
 PAGE_SIZE = 50
 # A form of the requester's words is our page, which shows what lies elsewhere.
 FORM_SOURCES = ("img-src http: https:", "media-src http: https:")
-FRAME = "allow-forms allow-scripts allow-same-origin allow-popups"
 FRAMES = {  # the sandbox of each kind
-    "ExternalQuestion": f"{FRAME} allow-top-navigation-by-user-activation",
+    "ExternalQuestion": f"{html_page.SANDBOX} allow-same-origin "
+    "allow-top-navigation-by-user-activation",
     HTMLQuestion.kind: html_page.SANDBOX,
 }
 NO_ASSIGNMENT = "ASSIGNMENT_ID_NOT_AVAILABLE"

@@ -81,7 +81,7 @@ def _is_overridden(call: Call, assignment: Row) -> bool:
 
 
 def reject_assignment(call: Call) -> Answer:
-    """Releases the money; the assignment does not re-open."""
+    """Releases the money; the assignment does not re-open. psiTurk, for one, gives no reason."""
     check_length(call, "RequesterFeedback", FEEDBACK_LENGTH)
     assignment = assignment_record(call)
     require_status(assignment, ("Submitted",))

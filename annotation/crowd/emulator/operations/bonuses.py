@@ -1,6 +1,13 @@
 """MTurk's operations on bonuses: money for a worker besides the reward."""
 
-from annotation.crowd.emulator.dispatch import TOKEN_LIFE, Answer, Call, Operation, token_used
+from annotation.crowd.emulator.dispatch import (
+    TOKEN_LIFE,
+    Answer,
+    Call,
+    Operation,
+    check_filled,
+    token_used,
+)
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.operations.assignments import (
     SUBMITTED_OR_DECIDED,
@@ -8,6 +15,7 @@ from annotation.crowd.emulator.operations.assignments import (
     require_status,
 )
 from annotation.crowd.emulator.state import money
+from annotation.crowd.emulator.state.hits import hit_record
 from annotation.crowd.wire.session import Row
 
 MAX_BONUS_CENTS = 1_000_000
@@ -23,8 +31,7 @@ def send_bonus(call: Call) -> Answer:
         raise invalid(
             f"Assignment {assignment['assignment_id']} is not the work of worker {worker_id}."
         )
-    if not call.parameters["Reason"].strip():
-        raise invalid("Reason must say why the bonus is paid.")
+    check_filled(call, "Reason")
     bonus = _bonus_cents(call.parameters["BonusAmount"])
     fee = money.bonus_fee_cents(bonus) if money.charges_fees(call.session) else 0
     money.pay_bonus(call.session, assignment, bonus=bonus, fee=fee)
@@ -75,9 +82,10 @@ def list_bonus_payments(call: Call) -> Answer:
     hit_id, assignment_id = (call.parameters.get(name) for name in ("HITId", "AssignmentId"))
     if (hit_id is None) == (assignment_id is None):
         raise invalid("Exactly one of HITId and AssignmentId must be given.")
-    column, value = (
-        ("hit_id", hit_id) if assignment_id is None else ("assignment_id", assignment_id)
-    )
+    if assignment_id is None:
+        column, value = "hit_id", hit_record(call.session, str(hit_id))["hit_id"]
+    else:
+        column, value = "assignment_id", assignment_record(call)["assignment_id"]
 
     def fetch(after: int | None, count: int) -> list[Row]:
         return call.session.db.execute(

@@ -9,6 +9,7 @@ from annotation.crowd.emulator.dispatch import (
     Answer,
     Call,
     Operation,
+    check_filled,
     check_length,
     check_range,
     require_row,
@@ -27,6 +28,7 @@ LENGTHS = {"Title": 128, "Description": 2000, "Keywords": 1000}
 
 def create_hit_type(call: Call) -> Answer:
     """The same parameters give the same type."""
+    check_filled(call, "Title", "Description")
     for name, limit in LENGTHS.items():
         check_length(call, name, limit)
     check_range(call, "AssignmentDurationInSeconds", *SECONDS)

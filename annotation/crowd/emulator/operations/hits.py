@@ -25,6 +25,7 @@ from annotation.crowd.wire.session import Row
 
 MAX_ASSIGNMENTS = 1_000_000_000
 ANNOTATION_LENGTH = 255
+UNSUPPORTED = "HITLayoutId", "HITLayoutParameters", "AssignmentReviewPolicy", "HITReviewPolicy"
 
 
 def create_hit(call: Call) -> Answer:
@@ -38,7 +39,7 @@ def create_hit_with_hit_type(call: Call) -> Answer:
 
 
 def _create(call: Call, type_id: str) -> Answer:
-    for name in ("HITLayoutId", "HITLayoutParameters", "AssignmentReviewPolicy", "HITReviewPolicy"):
+    for name in UNSUPPORTED:
         if name in call.parameters:
             raise unsupported(name)
     check_range(call, "LifetimeInSeconds", *SECONDS)

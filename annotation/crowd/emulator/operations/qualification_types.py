@@ -7,6 +7,7 @@ from annotation.crowd.emulator.dispatch import (
     Answer,
     Call,
     Operation,
+    check_filled,
     check_length,
     check_range,
     require_row,
@@ -33,6 +34,7 @@ SETTINGS = {  # what can be changed later: parameter -> column
 
 
 def create_qualification_type(call: Call) -> Answer:
+    check_filled(call, "Name", "Description")
     check_length(call, "Name", NAME_LENGTH)
     check_length(call, "Keywords", TEXT_LENGTH)
     settings = _settings(call)

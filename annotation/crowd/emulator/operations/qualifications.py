@@ -3,12 +3,13 @@
 from annotation.crowd.emulator.dispatch import Answer, Call, Operation, require_row
 from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.operations.qualification_types import own_type_record
+from annotation.crowd.emulator.operations.workers import write_to
 from annotation.crowd.emulator.state.qualifications import grant
 from annotation.crowd.wire.session import Row
 
 
 def associate_qualification(call: Call) -> Answer:
-    """Gives a worker the qualification, or a new value of it."""
+    """Gives a worker the qualification, or a new value of it, and says so unless it is not to."""
     own = own_type_record(call)
     worker_id = call.parameters["WorkerId"]
     row = call.session.db.execute(
@@ -17,15 +18,26 @@ def associate_qualification(call: Call) -> Answer:
     require_row(row, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
     value = call.parameters.get("IntegerValue", 1)
     grant(call.session, own["qualification_type_id"], worker_id, value)
+    if call.parameters.get("SendNotification", True):
+        write_to(
+            call,
+            worker_id,
+            subject=f"You have the qualification {own['name']}",
+            text=f"Your value: {value}. {own['description']}",
+        )
     return {}
 
 
 def disassociate_qualification(call: Call) -> Answer:
-    held = _held(call)
+    """The worker reads the reason, where there is one."""
+    own, held, reason = own_type_record(call), _held(call), call.parameters.get("Reason")
     call.session.db.execute(
         "UPDATE qualifications SET status = 'Revoked', reason = ? WHERE seq = ?",
-        (call.parameters.get("Reason"), held["seq"]),
+        (reason, held["seq"]),
     )
+    if reason:
+        subject = f"You no longer have the qualification {own['name']}"
+        write_to(call, held["worker_id"], subject=subject, text=reason)
     return {}
 
 

@@ -1,6 +1,13 @@
 """MTurk's operations on workers: blocks and messages."""
 
-from annotation.crowd.emulator.dispatch import Answer, Call, Operation, check_length, require_row
+from annotation.crowd.emulator.dispatch import (
+    Answer,
+    Call,
+    Operation,
+    check_filled,
+    check_length,
+    require_row,
+)
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.wire.session import Row
 
@@ -11,6 +18,7 @@ TEXT_LENGTH = 4096
 
 def create_worker_block(call: Call) -> Answer:
     """Of a worker who is blocked already it renews the reason."""
+    check_filled(call, "Reason")
     worker_id = call.parameters["WorkerId"]
     known = _worker(call, worker_id)
     require_row(known, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
@@ -47,6 +55,7 @@ def list_worker_blocks(call: Call) -> Answer:
 
 def notify_workers(call: Call) -> Answer:
     """Reaches those whose work was decided; whom it does not reach the answer names."""
+    check_filled(call, "Subject", "MessageText")
     check_length(call, "Subject", SUBJECT_LENGTH)
     check_length(call, "MessageText", TEXT_LENGTH)
     workers = list(dict.fromkeys(call.parameters["WorkerIds"]))
@@ -55,7 +64,12 @@ def notify_workers(call: Call) -> Answer:
     failures = {worker_id: _failure(call, worker_id) for worker_id in workers}
     for worker_id, failure in failures.items():
         if failure is None:
-            _insert_notification(call, worker_id)
+            write_to(
+                call,
+                worker_id,
+                subject=call.parameters["Subject"],
+                text=call.parameters["MessageText"],
+            )
     shown = [
         {
             "NotifyWorkersFailureCode": "HardFailure",
@@ -80,15 +94,10 @@ def _failure(call: Call, worker_id: str) -> str | None:
     return None
 
 
-def _insert_notification(call: Call, worker_id: str) -> None:
+def write_to(call: Call, worker_id: str, *, subject: str, text: str) -> None:
     call.session.db.execute(
         "INSERT INTO notifications (worker_id, subject, text, sent_at) VALUES (?, ?, ?, ?)",
-        (
-            worker_id,
-            call.parameters["Subject"],
-            call.parameters["MessageText"],
-            call.session.now,
-        ),
+        (worker_id, subject, text, call.session.now),
     )
 
 

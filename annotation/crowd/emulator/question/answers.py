@@ -83,6 +83,8 @@ def _choice_faults(rule: Choice, answer: Answer) -> Iterator[str]:
         yield "Choose among the answers that are offered."
     if len(answer.chosen) > rule.high:
         yield f"Choose at most {rule.high}."
+    if rule.high == 1 and answer.chosen and answer.other:
+        yield "Choose one answer or write another one, not both."
     if len(answer.chosen) + bool(answer.other) < rule.low:
         yield f"Choose at least {rule.low}."
 

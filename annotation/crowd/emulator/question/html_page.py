@@ -13,7 +13,8 @@ SCRIPT = re.compile(
 )
 
 # Requesters' scripts run in an origin of their own: they cannot reach the worker's session.
-SANDBOX = "allow-scripts allow-forms allow-popups"
+# What they open, such as a survey elsewhere, is as free as any other page.
+SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox"
 HEADERS = {
     "Content-Security-Policy": f"sandbox {SANDBOX}",
     "X-Content-Type-Options": "nosniff",

@@ -1,6 +1,7 @@
 """The worker's side of MTurk's rules: sign in, find work, accept, submit, return."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from itertools import islice
 
@@ -13,6 +14,7 @@ from annotation.crowd.wire.session import Row, Session
 
 WORKER_ID = re.compile(r"A[A-Z0-9]{0,63}")
 MAX_ANSWER_BYTES = 262_144
+LAST = 1_000  # assignments whose times are looked at
 # HITs with something left for a worker, whose id is bound twice.
 OPEN = (
     "FROM hits h JOIN hit_types t USING (hit_type_id)"
@@ -90,6 +92,19 @@ def open_groups(session: Session, worker_id: str) -> list[Row]:
         " SELECT g.*, hits.hit_id FROM g JOIN hits ON hits.seq = g.oldest",
         (worker_id, worker_id),
     ).fetchall()
+
+
+def times(session: Session) -> dict[str, list[float]]:
+    """Seconds that the last assignments took, by HIT type."""
+    rows = session.db.execute(
+        "SELECT h.hit_type_id, a.submitted_at - a.accepted_at FROM assignments a JOIN hits h"
+        " USING (hit_id) WHERE a.submit_number > 0 ORDER BY a.submit_number DESC LIMIT ?",
+        (LAST,),
+    )
+    took = defaultdict[str, list[float]](list)
+    for hit_type_id, seconds in rows:
+        took[hit_type_id].append(seconds)
+    return took
 
 
 def oldest_open(session: Session, worker_id: str, hit_type_id: str) -> str | None:

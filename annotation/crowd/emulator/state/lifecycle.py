@@ -50,8 +50,8 @@ def approve(session: Session, assignment: Row, *, at: float, feedback: str | Non
     """Pay for work whose price is on hold."""
     money.pay(session, _hit(session, assignment), assignment["assignment_id"])
     session.db.execute(
-        "UPDATE assignments SET status = 'Approved', approved_at = ?,"
-        " feedback = COALESCE(?, feedback) WHERE assignment_id = ?",
+        "UPDATE assignments SET status = 'Approved', approved_at = ?, feedback = ?"
+        " WHERE assignment_id = ?",
         (at, feedback, assignment["assignment_id"]),
     )
 

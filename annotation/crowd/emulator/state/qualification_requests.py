@@ -8,17 +8,18 @@ from annotation.crowd.emulator.question.answer_key import read_key
 from annotation.crowd.emulator.question.answers import Fields, read_reply
 from annotation.crowd.emulator.question.form import Form, read_form
 from annotation.crowd.emulator.state.assignments import WrongAnswers, worker
-from annotation.crowd.emulator.state.qualifications import grant
+from annotation.crowd.emulator.state.qualifications import HIT_TYPES_THAT_REQUIRE, grant
 from annotation.crowd.wire.session import Row, Session
 
 PARAMETER = "Test"
+REQUIRING = HIT_TYPES_THAT_REQUIRE.replace("?", "t.qualification_type_id")
 
-
-# Each type of the requester with what the worker has of it: `value` (granted, or NULL), and
-# `request_status`, `reason`, `requested_at`, `deadline`, `qualification_request_id` of the last
-# request.
+# Each type that workers can ask for: the requester's, and the system's that is for the asking, as
+# long as the requester's HITs ask for it. With what the worker has of it: `value` (granted, or
+# NULL), and `request_status`, `reason`, `requested_at`, `deadline`, `qualification_request_id` of
+# the last request.
 TYPES = (
-    "SELECT t.*, q.value, r.status AS request_status, r.reason, r.requested_at, r.deadline,"
+    "SELECT t.*, q.value, r.status AS request_status, r.reason, r.requested_at, r.deadline,"  # noqa: S608 - ours
     " r.qualification_request_id"
     " FROM qualification_types t"
     " LEFT JOIN qualifications q ON q.qualification_type_id = t.qualification_type_id"
@@ -26,7 +27,7 @@ TYPES = (
     " LEFT JOIN qualification_requests r ON r.seq = (SELECT MAX(seq) FROM"
     "  qualification_requests WHERE worker_id = :worker"
     "  AND qualification_type_id = t.qualification_type_id)"
-    " WHERE t.owned = 1 AND t.deleted_at IS NULL"
+    f" WHERE (t.owned = 1 OR t.auto_granted AND EXISTS ({REQUIRING})) AND t.deleted_at IS NULL"
 )
 
 

@@ -14,7 +14,7 @@ MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"
 LOCALE = "00000000000000000071"
-SYSTEM_TYPES = {
+SYSTEM_TYPES = {  # beside Worker_Adult, which can be asked for
     MASTERS: "Masters",
     MASTERS_SANDBOX: "Masters (sandbox)",
     PERCENT_APPROVED: "Worker_PercentAssignmentsApproved",
@@ -38,7 +38,7 @@ ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
     "GreaterThanOrEqualTo": operator.ge,
 }
 HIT_TYPES_THAT_REQUIRE = (  # one qualification type
-    "SELECT t.hit_type_id FROM hit_types t, json_each(t.requirements) r"
+    "SELECT h.hit_type_id FROM hit_types h, json_each(h.requirements) r"
     " WHERE json_extract(r.value, '$.QualificationTypeId') = ?"
 )
 # From the mildest on; a requirement guards its own action and all that come before it here.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 import string
+from typing import cast
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q, QuerySet
 
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.crowds import CROWDS, INHOUSE, CrowdKind, CrowdTraits
 
 WORKER_ID_ALPHABET = string.ascii_uppercase + string.digits
 WORKER_ID_LENGTH = 12
@@ -35,6 +36,14 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return self.worker_id
+
+    @property
+    def crowd_traits(self) -> CrowdTraits:
+        return CROWDS[cast(CrowdKind, self.crowd)]
+
+    @property
+    def is_of_team(self) -> bool:
+        return self.crowd_traits.is_team
 
     @classmethod
     def team(cls) -> QuerySet[Member]:

@@ -27,6 +27,9 @@ class PanelLink(models.Model):
     tasks = models.PositiveIntegerField()  # of one visit
     code = models.CharField(max_length=64, blank=True)  # empty: each visit has one of its own
     return_url = models.CharField(max_length=500, blank=True)
+    note = models.CharField(max_length=100, blank=True)  # that tells it from others of the panel
+    # That visits take by the panel's own clock; none where it tells none, or while too few ended.
+    median_seconds = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
 
@@ -58,6 +61,7 @@ class Visit(models.Model):
         APPROVED = "approved"
         REJECTED = "rejected"
         RETURNED = "returned"  # or timed out: nobody is paid
+        SCREENED = "screened"  # there was no task: a small sum is paid for coming
 
     link = models.ForeignKey(PanelLink, on_delete=models.PROTECT, related_name="visits")
     # The unique index below begins with it.
@@ -68,6 +72,8 @@ class Visit(models.Model):
     session_id = models.CharField(max_length=64, blank=True)
     outcome = models.CharField(max_length=9, choices=Outcome.choices, blank=True)
     code = models.CharField(max_length=64)
+    surplus_cents = models.PositiveIntegerField(default=0)  # paid, and no task was done for it
+    surplus_booked = models.BooleanField(default=False)  # by whose money it is
     arrived_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -84,6 +90,14 @@ class Visit(models.Model):
             models.CheckConstraint(
                 condition=Q(finished_at=None) | Q(finished_at__gte=F("arrived_at")),
                 name="finished_after_arrival",
+            ),
+        ]
+        indexes = [
+            # prolific/adapter.py asks with each pass what is still to be booked
+            models.Index(
+                fields=["link"],
+                condition=Q(surplus_cents__gt=0, surplus_booked=False),
+                name="visits_with_a_surplus",
             ),
         ]
 

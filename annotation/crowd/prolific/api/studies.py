@@ -64,11 +64,14 @@ class NewStudy:
     filters: Sequence[Mapping[str, object]] = ()
     max_submissions_per_participant: int = 1
     devices: Sequence[str] = field(default_factory=tuple)  # none: all
+    is_secure: bool = False  # a token of the address says who was sent
 
     def body(self) -> dict[str, object]:
-        project = (
-            {"project": id_of(self.project_id, "project")} if self.project_id is not None else {}
-        )
+        optional: dict[str, object] = {}
+        if self.project_id is not None:
+            optional["project"] = id_of(self.project_id, "project")
+        if self.is_secure:  # else unsaid: not every workspace may name it
+            optional["is_external_study_url_secure"] = True
         return {
             "name": text_of(self.name, "name of the study"),
             "internal_name": text_of(self.internal_name, "internal name"),
@@ -85,7 +88,7 @@ class NewStudy:
             "submissions_config": {
                 "max_submissions_per_participant": self.max_submissions_per_participant
             },
-            **project,
+            **optional,
         }
 
 
@@ -99,6 +102,8 @@ class Study:
     reward_cents: int
     places_taken: int | None  # None where the answer leaves it out
     published_at: datetime | None
+    is_secure: bool  # lists leave it out, as they do what follows
+    slots: int  # of people who can be screened out, in all
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,10 @@ class Cost:
     rewards: Decimal
     fees: Decimal
     tax: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        return self.rewards + self.fees + self.tax
 
 
 class Studies:
@@ -135,8 +144,12 @@ class Studies:
         )
         return _study(body)
 
-    def raise_places(self, study_id: str, total: int) -> Study:
-        return self.patch(study_id, total_available_places=total)
+    def enlarge(self, study_id: str, places: int, codes: Sequence[CompletionCode] = ()) -> Study:
+        """To so many places in all; of codes that are given, the slots grow."""
+        fields: dict[str, object] = {"total_available_places": places}
+        if codes:
+            fields["completion_codes"] = [code.body() for code in codes]
+        return self.patch(study_id, **fields)
 
     def transition(self, study_id: str, action: Transition) -> Study:
         """Not repeated by itself: what is done already is refused, so look at the status."""
@@ -178,6 +191,12 @@ def _study(value: object) -> Study:
         reward_cents=record.number("reward"),
         places_taken=record.optional_number("places_taken"),
         published_at=record.time("published_at"),
+        is_secure=record.flag("is_external_study_url_secure", default=False),
+        slots=sum(
+            action.optional_number("slots") or 0
+            for code in record.items("completion_codes")
+            for action in code.items("actions")
+        ),
     )
 
 

@@ -122,6 +122,12 @@ class Record:
             raise self._strange(name)
         return tuple(values)
 
+    def items(self, name: str) -> list["Record"]:
+        values = self._value.get(name) or []
+        if not isinstance(values, list):
+            raise self._strange(name)
+        return [Record(it, f"{name} of {self._what}") for it in values]
+
     def mapping(self, name: str) -> "Record":
         return Record(self._value.get(name), f"{name} of {self._what}")
 

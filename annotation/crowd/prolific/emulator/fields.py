@@ -60,6 +60,12 @@ class Fields:
         self.refuse(name, f"Choose among {', '.join(values)}.")
         return []
 
+    def flag(self, name: str) -> bool:
+        value = self._given(name, False) or False
+        if not isinstance(value, bool):
+            self.refuse(name, "Must be a valid boolean.")
+        return bool(value)
+
     def ids(self, name: str, *, required: bool = False) -> list[str] | None:
         value = self._given(name, required)
         if value is None:

@@ -27,6 +27,13 @@ class Readings:
     reward_can_change: bool = False  # of a paused study of which nothing is approved
     longest_minutes: int = 1_439  # the highest maximum_allowed_time
     low_pay: Literal["allowed", "create", "publish"] = "allowed"  # else where it is refused
+    # Of workspaces that lack what only some have: what becomes of a study that asks for it.
+    secured_links: Literal["enabled", "refused", "ignored"] = "enabled"
+    screen_outs: Literal["enabled", "refused"] = "enabled"
+    audience_of_links: Literal["url", "domain"] = "url"
+
+    # Accounts.
+    vat_permille: int = 0  # of the fee
 
     # Submissions.
     approve_ended: bool = False  # APPROVE of what timed out or was returned

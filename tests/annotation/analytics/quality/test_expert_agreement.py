@@ -33,16 +33,26 @@ def test_the_status_counts_what_experts_said(campaign: Campaign) -> None:
     found = progress(campaign)["expert"]
     assert isinstance(found, dict)
     assert found.pop("label_error_basis").startswith("labelled triplets whose expert label")
+    kinds = found.pop("label_error_kinds")
+    # Of eight labels five are negative; one of either kind was judged.
+    assert kinds["false_positives"] == {
+        "triplets": 1,
+        "share": 0.0,
+        "interval": [0.0, 0.7935],
+        "of_all": 0.0,
+        "of_all_interval": [0.0, 0.2975],
+    }
+    assert kinds["false_negatives"]["share"] == 1.0
+    assert kinds["false_negatives"]["of_all"] == 0.625
     assert found == {
         "labels": 4,
         "triplets": 3,
         "unresolved_adjudicated": 1.0,
         "agreement": 0.0,
         "label_error": 0.5,
-        "label_error_interval": [
-            0.0945,
-            0.9055,
-        ],  # 0.5 -+ 1.96 / 2.9207 * sqrt(0.125 + 3.8415 / 16)
+        # (2 + 2.8415 - 1.96 * sqrt(3.8415 - 2.5 + 4)) / 11.683 to 0.5 + 1.96 / 2.9207 * sqrt(
+        # 0.125 + 3.8415 / 16)
+        "label_error_interval": [0.0267, 0.9055],
         "label_error_triplets": 2,
         "label_error_reason": None,
     }

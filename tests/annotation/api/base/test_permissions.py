@@ -187,8 +187,8 @@ def test_the_walk_leaves_no_operation_out() -> None:
 def shape(path: str) -> str:
     """With `{}` in place of what stands for a row, by its name or by an example."""
     parts = path.removeprefix("/api/v1/").split("/")
-    rows = {"campaigns", "sources", "indexes", "models", "hits", "assignments", "workers",
-            "panel-links",
+    rows = {"campaigns", "sources", "indexes", "models", "trainings", "hits", "assignments",
+            "workers", "panel-links",
             "triplets", "expert-labels", "releases", "builds", "tokens", "pairs", "controls",
             "pilots", "instructions", "charts", "webhooks",
             "events", "deliveries"}  # fmt: skip

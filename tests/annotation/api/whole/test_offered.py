@@ -20,6 +20,10 @@ TABLE: Mapping[str, str] = {
     "admin/database/models": "model_list",
     "admin/database/models/<str:name>": "model_read",
     "admin/database/pairs/<int:pk>": "pair_read",
+    "admin/database/trainings": "recipe_list training_list training_create",
+    "admin/database/trainings/<int:pk>": "training_read",
+    "admin/database/trainings/<int:pk>/cancel": "training_cancel",
+    "admin/database/trainings/<int:pk>/resume": "training_resume",
     "admin/database/upload": "pair_import",
     "admin/database/sample": "pair_import",
     "admin/database/index": "index_build",
@@ -49,6 +53,7 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/operations/<slug:operation>": "campaign_budget campaign_pause",
     "admin/campaigns/<slug:name>/reconcile": "campaign_reconcile",
     "admin/campaigns/<slug:name>/review/import": "expert_label_import",
+    "admin/campaigns/<slug:name>/review/error": "label_error_read",
     "admin/campaigns/<slug:name>/review/": "disagreement_list triplet_list report_list",
     "admin/campaigns/<slug:name>/triplets/": "triplet_list",
     "admin/campaigns/<slug:name>/triplets/<int:pk>": "triplet_read triplet_votes expert_label_list",
@@ -126,8 +131,10 @@ WITHOUT: Mapping[str, str] = {
     "panels/prolific/events": "only Prolific sends them",
     "work/visits/<int:pk>": OWN_WORK,
     "work": OWN_WORK,
+    "work/turk": OWN_WORK,
     "work/next": OWN_WORK,
     "work/instructions/<slug:name>": OWN_WORK,
+    "work/kept": OWN_WORK,
     "work/<id:assignment_id>": OWN_WORK,
     "work/<id:assignment_id>/return": OWN_WORK,
     "work/<id:assignment_id>/renew": OWN_WORK,
@@ -140,6 +147,7 @@ WITHOUT: Mapping[str, str] = {
     "campaigns/<slug:name>/people": SITE,  # leads to the workers
     "releases/<str:token>/<str:filename>": "the link that `release_read` gives",
     "campaigns/<slug:name>/releases/<int:number>/plots/<slug:plot>.svg": "a file of the release",
+    "admin/database/trainings/<int:pk>/hit-<slug:theme>.svg": "a plot of `training_read`",
 }
 # Django's own frame, and the records, which are looked at by administrators alone.
 FRAME = ("admin/login/", "admin/logout/", "admin/password_change/", "admin/jsi18n/",

@@ -20,7 +20,8 @@ PATHS = (
     "campaigns/faq/control-candidates", "campaigns/faq/control-drafts",
     "campaigns/faq/instructions", "campaigns/faq/snapshots",
     "campaigns/faq/charts", "campaigns/faq/worker-figures", "campaigns/faq/reports",
-    "campaigns/faq/disagreements", "campaigns/faq/workers/faq-worker-0/letters",
+    "campaigns/faq/disagreements", "campaigns/faq/label-error",
+    "campaigns/faq/workers/faq-worker-0/letters",
     "campaigns/faq/workers/faq-worker-0/exclusion-impact",
 )  # fmt: skip
 

@@ -15,11 +15,19 @@ from pytest_django import Settings
 from schemathesis import Case
 
 from annotation.crowd.turk.accounts import create_account
-from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, Triplet
+from annotation.models import (
+    Campaign,
+    Exclusion,
+    ExpertLabel,
+    OutboxMessage,
+    PastRecord,
+    Triplet,
+)
 from annotation.pipeline.adjudicate import Pile, What
 from annotation.pipeline.manual.bonus import give_bonus
 from annotation.protocol.policy.policy import Policy
 from retrieval.corpus.corpora import create_corpus
+from retrieval.models import Job
 from tests.annotation.api.people import PASSWORD, Program
 from tests.annotation.api.whole.described import CHECKS, description, site
 from tests.annotation.api.world import World, make_world, token_of
@@ -33,16 +41,25 @@ OF_A_PANEL = "tests/annotation/operations/test_faces.py: of a campaign whose peo
 ELSEWHERE: Mapping[tuple[str, str], str] = {
     **{
         (f"campaign_{name}", "200"): OF_A_PANEL
-        for name in ("open_panel", "close_panel", "forget_participant")
+        for name in ("open_panel", "close_panel", "request_returns", "forget_participant")
     },
+    ("campaign_second_crowd", "200"): "tests/annotation/operations/test_faces.py: unpublished",
     ("panel_visit_list", "200"): "tests/annotation/web/panels/test_links.py: of such a campaign",
     ("pair_import", "202"): "test_imports.py: its files have names",
     ("pair_search", "200"): "tests/retrieval/api/test_sources.py: with the encoder of the settings",
     ("pair_answer", "200"): "tests/retrieval/api/test_answers.py: with the encoder of the settings",
 }
+RIGHT = {
+    "query": "How is bread made?",
+    "candidates": [{"question": "how is bread made", "answer": "Of flour."}],
+}
 # Beside the example: other ways to ask.
 MORE: Mapping[str, tuple[Sent, ...]] = {
-    "campaign_create": ({"name": "own", "queries": [{"query": "How is bread made?"}]},),
+    "campaign_create": (
+        {"name": "own", "queries": [{"query": "How is bread made?"}]},
+        {"name": "right", "policy": {"task": "answer"}, "queries": [RIGHT]},
+    ),
+    "control_import": ({"shipped": True, "task": "answer"},),
 }
 
 
@@ -126,11 +143,24 @@ BEFORE: Mapping[str, Callable[[World], object]] = {
     "corpus_add_source": lambda _: create_corpus("coffee"),
     "corpus_remove": lambda _: create_corpus("coffee"),
     "corpus_remove_source": lambda _: create_corpus("coffee", ["faq"]),
+    "import_forget": lambda world: PastRecord.objects.create(
+        crowd="mturk", kind="worker", key="one", worker=world.work.worker
+    ),
     "turk_deposit": lambda _: create_account("lab"),
     "turk_pay_out": lambda _: owed_by_lab(),
     "campaign_grant_qualification": qualified,
     "campaign_cancel_bonus": refused_bonus,
     "campaign_resume": lambda world: state(world, "paused"),
+    "training_resume": lambda world: Job.objects.filter(pk=world.ids["trainings"]).update(
+        state="failed",
+        arguments={
+            "kind": "train",
+            "of": "retriever-qqa",
+            "campaign": "faq",
+            "number": 1,
+            "name": "another",
+        },
+    ),
     "campaign_take_role": lambda world: world.campaign.roles.create(
         user=User.objects.get(username="root"), name="viewer"
     ),

@@ -9,6 +9,7 @@ from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import MOST_ANSWER_BYTES, MOST_LEASES, Refused
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Assignment, Member
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.crowd.inhouse.team import LEASE, YES, Team
 
 pytestmark = pytest.mark.concurrent
@@ -284,7 +285,7 @@ def test_a_tally_holds_counts_and_cents(team: Team, ada: Member) -> None:
     works = [team.do(ada).assignment_id for _ in range(5)]
     for assignment_id in works[:2]:
         team.crowd.approve(assignment_id)
-    team.crowd.reject(works[2], reason="Two of seven were wrong.")
+    team.crowd.reject(works[2], reason="Two of seven were wrong.", why=RejectionReason.MISSED)
     for token in ("first", "first", "second"):
         team.crowd.bonus(ada.worker_id, works[0], cents=10, reason="Thank you.", token=token)
     team.take(ada)

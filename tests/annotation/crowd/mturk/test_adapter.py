@@ -22,6 +22,7 @@ from annotation.crowd.mturk.requirements import (
 )
 from annotation.crowd.port import CrowdError, HitTypeSpec
 from annotation.crowd.rate_limit import RateLimiter
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.crowd.conftest import Market
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
@@ -234,7 +235,7 @@ def test_a_review_whose_answer_was_lost_is_done(emulator: str, market: Market) -
     with losing_first_answers(emulator) as url:
         crowd = MTurkCrowd(url)
         crowd.approve(by_ada)
-        crowd.reject(by_eve, reason="Answered at random.")
+        crowd.reject(by_eve, reason="Answered at random.", why=RejectionReason.MISSED)
     found = {done.assignment_id: done.status for done in market.crowd.submissions(hit_id)}
     assert found == {by_ada: "approved", by_eve: "rejected"}
 
@@ -482,7 +483,9 @@ def test_the_balance_is_exact_to_the_cent(market: Market) -> None:
     before = market.crowd.balance_cents()
     hit_id = market.publish(max_assignments=3)
     assert market.crowd.balance_cents() == before - 3 * PRICE_CENTS
-    market.crowd.reject(market.hire("eve").work(hit_id), reason="Answered at random.")
+    market.crowd.reject(
+        market.hire("eve").work(hit_id), reason="Answered at random.", why=RejectionReason.MISSED
+    )
     ada, bonus = market.hire("ada"), 10 + 2  # the fee of a bonus is a fifth of it
     done = ada.work(hit_id)
     market.crowd.approve(done)

@@ -1,13 +1,21 @@
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from tests.annotation.crowd.prolific.world import Prolific, running
+from annotation.crowd.inhouse.models import PostedHit
+from annotation.protocol.policy.crowds import PROLIFIC
+from tests.annotation.crowd.prolific.desk import Desk
+from tests.annotation.crowd.prolific.world import Prolific, Target, running
+from tests.annotation.support.hits import make_campaign
 
 Start = Callable[..., Prolific]
+OpenDesk = Callable[..., Desk]
+SITE = "https://quorum.example.org"
 
 
 @pytest.fixture
@@ -25,3 +33,31 @@ def start(tmp_path: Path) -> Iterator[Start]:
 @pytest.fixture
 def prolific(start: Start) -> Prolific:
     return start()
+
+
+@pytest.fixture
+def open_desk(start: Start, settings: Settings, db: None) -> OpenDesk:
+    """With a campaign that has pages. Its emulator's clock is ours, for pages know no other."""
+    settings.PUBLIC_URL = SITE
+
+    def opened(*, screen_out_cents: int = 0, **readings: Any) -> Desk:
+        prolific = start(**readings)
+        prolific.clock.now = time.time()
+        settings.PROLIFIC_ENDPOINT, settings.PROLIFIC_TOKEN = prolific.url, "local"
+        desk = Desk(prolific, screen_out_cents=screen_out_cents)
+        desk.publish()
+        prolific.clock.now = time.time()
+        campaign = make_campaign("study", **PROLIFIC.defaults())
+        campaign.hit_type_id = PostedHit.objects.get().hit_type.type_id
+        campaign.endpoint = prolific.url
+        campaign.save()
+        return desk
+
+    return opened
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    target = Target()
+    yield target
+    target.close()

@@ -12,6 +12,7 @@ from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.models import Study
 from annotation.crowd.prolific.studies import LEAVE, shut
+from annotation.crowd.prolific.submissions import screen_out
 from tests.annotation.crowd.inhouse.team import SPEC, YES
 from tests.annotation.crowd.prolific.world import Person, Prolific
 
@@ -26,6 +27,8 @@ class Desk:
     prolific: Prolific
     tasks: int = 1
     hook_url: str = ""
+    screen_out_cents: int = 0
+    project_id: str = ""
     people: dict[str, Person] = field(default_factory=dict)
     _number: int = 0
     _link: PanelLink | None = None
@@ -33,7 +36,9 @@ class Desk:
     @property
     def crowd(self) -> ProlificCrowd:
         site, client = prolific_site(self.prolific.url), self.prolific.client
-        return ProlificCrowd(site, client, hook_url=self.hook_url, clock=self.now)
+        return ProlificCrowd(
+            site, client, project_id=self.project_id, hook_url=self.hook_url, clock=self.now
+        )
 
     def now(self) -> datetime:
         return EPOCH + timedelta(seconds=self.prolific.clock.now)
@@ -69,7 +74,12 @@ class Desk:
             return_url=LEAVE,
             now=self.now(),
         )
-        Study.objects.create(link=link, minutes=5)
+        Study.objects.create(
+            link=link,
+            minutes=5,
+            screen_out_cents=self.screen_out_cents,
+            screen_out_code=new_code() if self.screen_out_cents else "",
+        )
         return link
 
     @property
@@ -146,6 +156,13 @@ class Desk:
         """With the code, by which Prolific knows that it is done."""
         assert visits.finish(visit, now=self.now())
         self.people[name].complete(visit.session_id, visit.code)
+
+    def leave_without_a_task(self, name: str) -> Visit:
+        """Comes, finds none, and says so at Prolific."""
+        visit = self.come(name)
+        assert screen_out(visit, now=self.now())
+        self.people[name].complete(visit.session_id, visit.link.study.screen_out_code)
+        return visit
 
     def do(self, name: str, *hit_ids: str) -> list[str]:
         """A whole visit; the assignments."""

@@ -9,10 +9,12 @@ from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.assignments import take
 from annotation.crowd.inhouse.models import Assignment, PanelLink, PostedHit, Visit
 from annotation.crowd.port import CrowdError
+from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.api.studies import Transition
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE
 from annotation.crowd.prolific.models import BonusPayment, Study
 from annotation.crowd.prolific.studies import shut
+from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import Start
 from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
@@ -20,6 +22,7 @@ from tests.annotation.crowd.prolific.world import DAY, Prolific
 
 pytestmark = pytest.mark.django_db
 BONUS = {"cents": 25, "reason": "Thank you.", "token": "one bonus"}
+REJECTION = "SELECT status, rejection_category, rejection_message FROM submissions"
 
 
 @pytest.fixture
@@ -71,6 +74,16 @@ def test_a_second_link_gets_only_the_places_that_the_first_one_lacks(desk: Desk)
     desk.tend()
     later = Study.objects.latest("pk").study_id
     assert desk.prolific.client.studies.get(later).total_available_places == 12
+
+
+def test_while_a_study_is_being_published_no_other_link_gets_its_places(start: Start) -> None:
+    desk = Desk(start(publishing_seconds=60))
+    desk.publish(hits=1, max_assignments=12)
+    desk.open(PostedHit.objects.get().hit_type.type_id)
+    desk.tend()
+    first, second = Study.objects.order_by("pk")
+    assert desk.prolific.status(first.study_id) == "PUBLISHING"
+    assert (first.coming, second.study_id) == (12, "")
 
 
 def test_a_study_rests_while_there_are_no_tasks_and_goes_on_when_there_are(desk: Desk) -> None:
@@ -154,17 +167,39 @@ def test_the_first_task_to_be_approved_pays_the_visit_for_prolific_pays_it_as_a_
     assert Visit.objects.get().outcome == "approved"
 
 
-def test_a_rejected_task_rejects_its_visit_with_a_message_that_is_long_enough(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("why", "category", "rule"),
+    [
+        (RejectionReason.MISSED, "FAILED_CHECK", "have a known answer"),
+        (RejectionReason.UNANSWERED, "FAILED_INSTRUCTIONS", "answer to every question"),
+    ],
+)
+def test_a_rejected_task_rejects_its_visit_with_a_message_that_is_long_enough(
+    desk: Desk, why: RejectionReason, category: str, rule: str
+) -> None:
     desk.publish()
     (done,) = desk.do("eve")
     desk.tend()
-    desk.crowd.reject(done, reason="A check question was missed.")
+    sentence = why.sentence.format(count=1)
+    desk.crowd.reject(done, reason=sentence, why=why)
     desk.tend()
     assert desk.paid("eve") == 0
-    ((status, message),) = desk.prolific.rows("SELECT status, rejection_message FROM submissions")
-    assert status == "REJECTED"
-    assert message.startswith("A check question was missed.")
+    ((*said, message),) = desk.prolific.rows(REJECTION)
+    assert said == ["REJECTED", category]
+    assert message.startswith(f"{sentence} ")
+    assert rule in message
     assert len(message) >= LEAST_MESSAGE
+
+
+def test_a_person_s_reason_is_sent_as_it_was_written_and_must_be_long_enough(desk: Desk) -> None:
+    desk.publish()
+    (done,) = desk.do("eve")
+    desk.tend()
+    reason = "Forty answers came within nine seconds, all of them yes. " * 2
+    with pytest.raises(CrowdError, match="at least 100 characters"):
+        desk.crowd.reject(done, reason=reason[:99], why=RejectionReason.MANUAL)
+    desk.crowd.reject(done, reason=reason, why=RejectionReason.MANUAL)
+    assert desk.prolific.rows(REJECTION) == [("REJECTED", "OTHER", reason)]
 
 
 def test_one_task_of_several_cannot_be_rejected(desk: Desk) -> None:
@@ -173,7 +208,7 @@ def test_one_task_of_several_cannot_be_rejected(desk: Desk) -> None:
     first, _ = desk.do("eve")
     desk.tend()
     with pytest.raises(CrowdError, match="pays or rejects a visit of 2 tasks as a whole") as error:
-        desk.crowd.reject(first, reason="A check question was missed.")
+        desk.crowd.reject(first, reason="A check question was missed.", why=RejectionReason.MISSED)
     assert error.value.permanent
     assert desk.status(first) == "submitted"
 
@@ -224,7 +259,7 @@ def test_what_was_approved_at_prolific_is_approved_here(desk: Desk) -> None:
     assert [one.status for one in desk.crowd.submissions(hit)] == ["approved"]
     assert desk.paid("ada") == 100
     with pytest.raises(CrowdError, match="approved"):
-        desk.crowd.reject(done, reason="Too late.")
+        desk.crowd.reject(done, reason="Too late.", why=RejectionReason.MISSED)
 
 
 def test_a_submission_without_a_finished_visit_is_counted_for_the_manager(desk: Desk) -> None:
@@ -455,7 +490,7 @@ def test_a_rejection_is_overturned_where_prolific_lets_us(start: Start, undo: bo
     desk.publish()
     (done,) = desk.do("eve")
     desk.tend()
-    desk.crowd.reject(done, reason="A check question was missed.")
+    desk.crowd.reject(done, reason="A check question was missed.", why=RejectionReason.MISSED)
     desk.tend()
     if not undo:
         with pytest.raises(CrowdError):
@@ -468,6 +503,22 @@ def test_a_rejection_is_overturned_where_prolific_lets_us(start: Start, undo: bo
 
 def test_the_balance_is_the_workspace_s(desk: Desk) -> None:
     assert desk.crowd.balance_cents() == 100_000
+
+
+def test_a_workspace_in_pounds_is_refused_before_anything_is_published(start: Start) -> None:
+    """Sums are dollars here: a reward of so many cents would be paid in pence."""
+    prolific = start()
+    pounds = {"title": "Labels", "currency_code": "GBP"}
+    workspace = prolific.http.post("/workspaces/", json=pounds).json()["id"]
+    project = prolific.client.workspaces.create_project(workspace, "Labels")
+    site = prolific_site(prolific.url)
+    crowd = ProlificCrowd(site, prolific.client, project_id=project.project_id)
+    with pytest.raises(CrowdError, match=f"The workspace {workspace} at Prolific pays in GBP"):
+        crowd.balance_cents()
+    desk = Desk(prolific, project_id=project.project_id)
+    with pytest.raises(CrowdError, match="to a project of a workspace in USD"):
+        desk.publish()
+    assert list(prolific.client.studies.list()) == []
 
 
 def test_the_team_and_other_panels_never_meet_prolific_s_tasks(desk: Desk) -> None:

@@ -5,12 +5,7 @@ import hashlib
 import hmac
 import itertools
 import json
-import threading
-import time
 from collections import Counter
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,52 +22,10 @@ from annotation.crowd.prolific.webhooks import (
 )
 from annotation.crowd.wire.faults import Faults
 from tests.annotation.crowd.prolific.conftest import Start
-from tests.annotation.crowd.prolific.world import DAY, NOBODY, Prolific
+from tests.annotation.crowd.prolific.world import DAY, NOBODY, Prolific, Target
 
 SUBMISSION = "submission.status.change"
 STUDY = "study.status.change"
-
-
-class Target:
-    """A program that gets events, and answers as it is told."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[bytes, Any]] = []
-        self.status = 200
-        self.seconds = 0.0
-        target = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                target.got.append((body, self.headers))
-                time.sleep(target.seconds)
-                self.send_response(target.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def statuses(self) -> list[str]:
-        return [json.loads(body)["status"] for body, _ in self.got]
-
-
-@pytest.fixture
-def target() -> Iterator[Target]:
-    target = Target()
-    yield target
-    target.close()
 
 
 def subscribe(prolific: Prolific, target: Target, event_type: str = SUBMISSION) -> tuple[str, str]:

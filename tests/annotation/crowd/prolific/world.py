@@ -1,11 +1,14 @@
 """A running Prolific, its researcher's client, and the people who take part."""
 
 import itertools
+import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +167,41 @@ class Prolific:
 
     def transition(self, kind: str, key: str, **body: object) -> httpx.Response:
         return self.http.post(f"/{kind}/{key}/transition/", json=body)
+
+
+class Target:
+    """A program that gets events, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[bytes, Any]] = []
+        self.status = 200
+        self.seconds = 0.0
+        target = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                target.got.append((body, self.headers))
+                time.sleep(target.seconds)
+                self.send_response(target.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def statuses(self) -> list[str]:
+        return [json.loads(body)["status"] for body, _ in self.got]
 
 
 def client_at(

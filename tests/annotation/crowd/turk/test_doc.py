@@ -1,4 +1,4 @@
-"""The example of docs/turk.md runs as it stands."""
+"""docs/turk.md: its example runs as it stands, and it names what the server does not do."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,14 @@ import pytest
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from annotation.crowd.emulator.operations import hits
+from annotation.crowd.emulator.question import document
+from annotation.crowd.emulator.validation import service_model
 from annotation.crowd.turk.accounts import create_account
 
-TEXT = (Path(__file__).resolve().parents[4] / "docs/turk.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[4]
+TEXT = (ROOT / "docs/turk.md").read_text(encoding="utf-8")
+SERVER = [ROOT / "annotation/crowd/emulator", ROOT / "annotation/crowd/turk"]
 
 
 def test_the_example_runs_as_it_stands(
@@ -27,3 +32,18 @@ def test_the_example_runs_as_it_stands(
     [example] = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
     exec(compile(example, "docs/turk.md", "exec"), {})
     assert capsys.readouterr().out == "Assignable 9999.70\n"
+
+
+def test_every_parameter_is_read_or_is_named_among_the_differences() -> None:
+    """Of all 39 operations, and what questions cannot have."""
+    source = "".join(path.read_text() for folder in SERVER for path in folder.rglob("*.py"))
+    said = set(re.findall(r"\w+", TEXT.partition("## Differences")[2]))
+    model = service_model()
+    unread = {
+        name
+        for operation in model.operation_names
+        for name in getattr(model.operation_model(operation).input_shape, "members", {})
+        if f'"{name}"' not in source and not {name, operation} & said
+    }
+    assert unread == set()
+    assert {*hits.UNSUPPORTED, *document.UNSUPPORTED} <= said

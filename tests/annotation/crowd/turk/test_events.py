@@ -201,6 +201,7 @@ def test_a_receiver_that_is_gone_hears_no_more_until_staff_enable_it(
         ("http://example.org/hook", {}, "The address must begin with https://"),
         ("https://ada:secret@example.org/", {}, "must have no user, password"),
         ("arn:aws:sns:us-east-1:1:t", {"Transport": "SNS"}, "Destination must be a URL"),
+        ("https://sqs.us-east-1.amazonaws.com/1/q", {"Transport": "SQS"}, "no queue of AWS"),
         ("ada@example.org", {"Transport": "Email"}, "Transport must be SQS or SNS"),
     ],
 )

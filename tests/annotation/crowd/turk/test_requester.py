@@ -52,6 +52,13 @@ def test_the_address_may_end_in_a_slash(
     assert answer["AvailableBalance"] == balance
 
 
+def test_another_address_says_which_ones_are_served(
+    live_server: LiveServer, lab: RequesterAccount
+) -> None:
+    with pytest.raises(ClientError, match="end it with /turk, for real money, or with /turk/sandb"):
+        client_of(lab, live_server.url, "").get_account_balance()
+
+
 def test_sandbox_and_production_are_apart(live_server: LiveServer, lab: RequesterAccount) -> None:
     production, sandbox = (
         client_of(lab, live_server.url, each) for each in ("/turk/", "/turk/sandbox")

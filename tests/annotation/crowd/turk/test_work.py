@@ -11,6 +11,7 @@ from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.models import RequesterAccount
+from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.turk.workers import worker_id_of
 from tests.annotation.crowd.emulator.forms import asked, free_text, html_question, question_form
 from tests.annotation.crowd.turk.conftest import Join, submit
@@ -19,6 +20,7 @@ from tests.worlds.hostile import MARK, MARKUP
 
 NUMBER_APPROVED = "00000000000000000040"
 PERCENT_APPROVED = "000000000000000000L0"
+ADULT = "00000000000000000060"
 
 
 def at_least(type_id: str, value: int) -> dict[str, Any]:
@@ -31,6 +33,7 @@ def test_a_hit_is_found_tried_accepted_submitted_and_paid(
 ) -> None:
     ada = join("ada")
     hit_id = post_hit(labs, url="https://example.org/q?colour=red&n=1", MaxAssignments=2)
+    assert ada.page().xpath("//p/code/text()") == [f"A{ada.member.worker_id}"]
     [link] = ada.page().xpath("//a[text()='Preview']/@href")
     [preview] = ada.page(link.removeprefix(ada.home)).xpath("//iframe/@src")
     assert preview == (
@@ -63,6 +66,20 @@ def test_what_a_requester_writes_is_on_the_worker_s_page_as_text(join: Join, lab
     )
     [message] = ada.page().xpath("//details")
     assert "Come on <b>Monday</b>." in message.text_content()
+
+
+def test_what_a_hit_pays_an_hour_is_said_by_the_time_that_the_last_ones_took(
+    join: Join, lab: RequesterAccount, labs: Any
+) -> None:
+    ada = join("ada")
+    for _ in range(6):
+        post_hit(labs)
+    assert "$0.15: at least $0.90 an hour" in ada.page().text_content()
+    for _ in range(5):
+        submit(ada.take(), colour="red")
+    with store_of(lab, Environment.SANDBOX).writing() as session:
+        session.db.execute("UPDATE assignments SET accepted_at = submitted_at - 50")
+    assert "$0.15: about $10.80 an hour" in ada.page().text_content()
 
 
 def test_submitting_leads_on_to_the_next_hit_of_its_kind(join: Join, labs: Any) -> None:
@@ -261,3 +278,40 @@ def test_a_form_is_filled_in_on_our_page(join: Join, labs: Any) -> None:
     assert "You have done all HITs of this kind" in done.text
     [work] = labs.list_assignments_for_hit(HITId=hit_id)["Assignments"]
     assert "<FreeText>7</FreeText>" in work["Answer"]
+
+
+def test_thanks_and_bonuses_are_on_the_page_of_earnings(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    post_hit(labs)
+    given = ada.take()
+    work = {"AssignmentId": given["assignmentId"]}
+    submit(given, colour="red")
+    assert "Feedback and bonuses" not in ada.page("/earnings").text_content()
+    labs.approve_assignment(**work, RequesterFeedback="Well <b>seen</b>.")
+    about = {**work, "WorkerId": worker_id_of(ada.member)}
+    labs.send_bonus(**about, BonusAmount="0.50", Reason="Very fast.")
+    [said] = ada.page("/earnings").xpath("//h2[text()='Feedback and bonuses']/following::ul")
+    lines = [" ".join(line.text_content().split()) for line in said.xpath(".//li")]
+    assert [line.partition("UTC)")[2] for line in lines] == [
+        ", bonus of $0.50: Very fast.", ": Well <b>seen</b>.",
+    ]  # fmt: skip
+    assert all(line.startswith("Name the colour (lab, ") for line in lines)
+
+
+def test_an_adult_says_so_and_gets_the_hits_of_adults(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    assert "Worker_Adult" not in ada.page("/qualifications").text_content()
+    wanted = {"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]}
+    hit_id = post_hit(labs, requirements=[wanted])
+    [link] = ada.page().xpath("//a[text()='Worker_Adult']/@href")
+    page = ada.page(link.removeprefix(ada.home))
+    assert "You are at least 18 years old" in page.text_content()
+    path = f"/work/turk/sandbox/lab/hits/{hit_id}"
+    assert ada.accept(path).status_code == 409
+    ada.http.post(link, data=ada.fields(link))
+    assert ada.accept(path).status_code == 200
+
+
+def test_the_address_without_an_environment_leads_to_the_hits(join: Join) -> None:
+    answer = join("ada").http.get("/work/turk")
+    assert urlsplit(str(answer.url)).path == "/work/turk/production"

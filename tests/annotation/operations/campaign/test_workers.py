@@ -67,7 +67,7 @@ def test_overturning_says_until_when_the_crowd_allows_it(one_hit: Stage) -> None
     assignment = one_hit.work("eve", 1, slips=1)
     one_hit.advance()
     first = OPERATIONS["approve"].preview(one_hit.campaign, {"assignment": assignment})[0]
-    assert "its rejection is overturned, which Mechanical Turk allows until 20" in first
+    assert "its rejection is overturned, which a Mechanical Turk server allows until 20" in first
     assert "it costs $0.19" in first
     perform(OPERATIONS["approve"], one_hit.campaign, {"assignment": assignment}, by=by_command())
     assert log()[2]["decision"] == "overturn"

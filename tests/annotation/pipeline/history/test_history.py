@@ -210,6 +210,8 @@ def test_bad_rows_are_counted_and_named_and_the_others_kept(tmp_path: Path) -> N
         ("ids.csv", b"HITId\nH1\n", "has no history of Mechanical Turk or Turkle"),
         ("empty.csv", b"", "has no rows"),
         ("empty.json", b" \n", "has no rows"),
+        ("none.json", b"[]", "has no rows: there is nothing to import of a list that is empty"),
+        ("none.jsonl", b'{"WorkerBlocks": [], "NumResults": 0}', "of a list that is empty"),
         ("wide.csv", "HITId,HITTypeId\nH,T\n".encode("utf-16"), "is in UTF-16 or UTF-32"),
         ("cut.json", b'[{"HITId": "H", "HITTypeId": "T"},', "ends within a list, after 1 records"),
         ("cut.jsonl", b'{"HITId": "H", "HITTypeId": "T"}\n{"H', "Record 2 of .* is not JSON"),

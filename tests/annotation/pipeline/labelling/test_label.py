@@ -13,6 +13,7 @@ from annotation.pipeline.labelling.votes import first_pairs, tallies, valid_judg
 from annotation.pipeline.recompute import recompute
 from annotation.protocol.labels import valid_votes as rule
 from annotation.protocol.labels.valid_votes import NEEDS, VoidReason
+from annotation.protocol.screening.control import RejectionReason
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import QUERIES, Judge, Stage
 
@@ -239,7 +240,7 @@ def test_a_pass_tells_what_it_counted(one_hit: Stage) -> None:
 def test_work_that_somebody_rejected_at_the_crowd_has_no_vote(one_hit: Stage) -> None:
     one_hit.publish()
     refused = one_hit.work("ada", 1, 1)
-    one_hit.mturk.crowd.reject(refused, reason="by hand")
+    one_hit.mturk.crowd.reject(refused, reason="by hand", why=RejectionReason.MANUAL)
     one_hit.work("bob", 1, 1)
     assert one_hit.advance().assignments_requested == 1
     assert {(one.votes, one.positive) for one in tallies(one_hit.campaign)} == {(1, 1)}

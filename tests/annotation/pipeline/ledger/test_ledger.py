@@ -19,7 +19,14 @@ from annotation.pipeline.ledger.reservations import (
     reserved_cents,
     set_budget,
 )
-from annotation.pipeline.ledger.settlements import discard, restore, settle, settle_bonuses
+from annotation.pipeline.ledger.settlements import (
+    discard,
+    restore,
+    settle,
+    settle_bill,
+    settle_bonuses,
+    settle_surplus,
+)
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE, entry, money
@@ -262,3 +269,40 @@ def test_a_tie_break_that_is_not_needed_is_free_again(stage: Stage) -> None:
     release_tie_reserve(stage.campaign, [stage.hit(number).pk for number in (1, 2)])
     assert money(stage) == (5 * FIRST_ROUND - 2 * PRICE, 0, 0)
     assert [hit.tie_reserve for hit in stage.campaign.hits.order_by("number")] == [0, 0, 1, 1, 1]
+
+
+def test_what_the_crowd_pays_for_no_work_is_booked_once_with_its_fee(stage: Stage) -> None:
+    for _ in range(2):
+        assert settle_surplus(stage.campaign, {"visit 1": 10, "visit 2": 100}) == 0
+    assert money(stage) == (0, 0, 12 + 120)
+
+
+def test_what_the_budget_cannot_cover_is_booked_once_it_can(stage: Stage) -> None:
+    set_budget(stage.campaign, 20)
+    assert settle_surplus(stage.campaign, {"visit 1": 10, "visit 2": 100}) == 120
+    assert money(stage) == (0, 0, 12)
+    set_budget(stage.campaign, 132)
+    assert settle_surplus(stage.campaign, {"visit 1": 10, "visit 2": 100}) == 0
+    assert money(stage) == (0, 0, 132)
+
+
+def test_what_the_crowd_s_bill_differs_by_is_booked_either_way_once_nothing_waits(
+    one_hit: Stage,
+) -> None:
+    one_hit.work("ada", 1)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
+    assert settle_bill(one_hit.campaign, 5) == 0
+    assert money(one_hit)[1] == 0  # what ada has done may be on the bill
+    review(one_hit.campaign)
+    one_hit.deliver()
+    for billed in (PRICE + 5, PRICE + 5, PRICE - 1):
+        assert settle_bill(one_hit.campaign, billed) == 0
+        assert money(one_hit)[1] == billed
+    assert settle_bill(one_hit.campaign, 2 * BUDGET_CENTS) > BUDGET_CENTS
+    assert money(one_hit)[1] == PRICE - 1
+
+
+def test_a_bill_may_be_lower_where_all_that_was_paid_is_discarded(stage: Stage) -> None:
+    settle_surplus(stage.campaign, {"visit 1": 10})
+    settle_bill(stage.campaign, 11)
+    assert money(stage) == (0, 0, 11)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from annotation.analytics.campaign.status import blockers
-from annotation.models import Assignment
+from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.models import Assignment, Campaign
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import account_of, set_budget
@@ -20,6 +21,7 @@ from annotation.pipeline.manual.decisions import (
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.reconcile.run import reconcile
+from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import PRICE, money
 from tests.worlds.mturk import Killed, MortalCrowd
@@ -27,6 +29,7 @@ from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 
+MISSED = RejectionReason.MISSED.sentence.format(count=1)
 REASON = "The answers were given by a script."
 
 
@@ -70,6 +73,32 @@ def test_work_that_failed_is_paid_before_its_rejection_is_sent(one_hit: Stage) -
     assert one_hit.mturk.spent_cents == PRICE
     assert set(one_hit.labels().values()) == {"open"}
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {0}
+
+
+@pytest.mark.parametrize(("slips", "why", "said"), [(1, "missed", MISSED), (0, "manual", REASON)])
+def test_the_crowd_learns_whether_a_check_or_a_person_rejects(
+    one_hit: Stage, monkeypatch: pytest.MonkeyPatch, slips: int, why: str, said: str
+) -> None:
+    assignment = one_hit.work("eve", 1, slips=slips)
+    reviewed(one_hit)
+    if not slips:
+        reject_manually(one_hit.campaign, assignment, reason=REASON)
+    sent: list[str] = []
+    monkeypatch.setattr(
+        MTurkCrowd, "reject", lambda _, __, *, reason, why: sent.append(f"{why.key}: {reason}")
+    )
+    one_hit.advance()
+    assert sent == [f"{why}: {said}"]
+
+
+def test_where_the_crowd_wants_a_long_reason_a_short_one_is_refused(one_hit: Stage) -> None:
+    assignment = one_hit.work("eve", 1, slips=0)
+    reviewed(one_hit)
+    policy = one_hit.campaign.policy.for_crowd("prolific").to_dict()
+    Campaign.objects.update(policy_data=policy)
+    one_hit.campaign.refresh_from_db()
+    with pytest.raises(UserError, match="give one of at least 100 and at most 1,024 characters"):
+        preview_rejection(one_hit.campaign, assignment, reason=REASON)
 
 
 def test_a_rejection_is_overturned_and_its_money_is_reserved_before(one_hit: Stage) -> None:

@@ -24,8 +24,9 @@ from annotation.pipeline.outbox.messages import retry_failed
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
-from annotation.pipeline.setup.qualification_items import MOST_ROWS, SHIPPED, read_examples
+from annotation.pipeline.setup.qualification_items import FOLDER, MOST_ROWS, read_examples
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from annotation.protocol.screening.qualification import (
     TooFewItems,
     draw,
@@ -166,8 +167,9 @@ def known_questions() -> list[str]:
     return questions
 
 
-def test_the_shipped_items_are_balanced_and_explained() -> None:
-    examples = read_examples(SHIPPED)
+@pytest.mark.parametrize("task", TASKS.values())
+def test_the_shipped_items_are_balanced_and_explained(task: TaskType) -> None:
+    examples = read_examples(FOLDER / task.qualification_items, task)
     assert Counter(each.expected for each in examples) == {0: 8, 1: 8}
     assert all(each.answer and len(each.why) > 40 for each in examples)
 
@@ -175,7 +177,7 @@ def test_the_shipped_items_are_balanced_and_explained() -> None:
 def test_no_shipped_item_is_near_to_one_that_workers_meet_elsewhere() -> None:
     known = known_questions()
     assert len(known) > 800
-    for each in read_examples(SHIPPED):
+    for each in read_examples(FOLDER / PAPER_TASK.qualification_items):
         for text in (each.query, each.question):
             nearest = max(known, key=lambda other: likeness(text, other))
             assert likeness(text, nearest) < NEAR, (text, nearest)

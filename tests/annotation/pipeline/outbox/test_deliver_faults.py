@@ -12,6 +12,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.lifecycle import pause
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
+from annotation.protocol.screening.control import RejectionReason
 from tests.conftest import SetStage, StartMTurk
 from tests.worlds.mturk import LentCrowd
 from tests.worlds.small_campaign import Stage, tie
@@ -171,7 +172,7 @@ def test_what_the_crowd_rejected_meanwhile_loses_its_votes(one_hit: Stage) -> No
         work = one_hit.work(name, 1)
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     recompute(one_hit.campaign)
-    one_hit.mturk.crowd.reject(work, reason="by hand")
+    one_hit.mturk.crowd.reject(work, reason="by hand", why=RejectionReason.MANUAL)
     assert one_hit.deliver().failed == 0
     found = one_hit.advance()
     assert (found.open, found.assignments_requested) == (5, 1)

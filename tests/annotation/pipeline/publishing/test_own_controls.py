@@ -8,7 +8,8 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, Control, HitItem, Worker
-from annotation.pipeline.controls.own_controls import exposures, own_controls
+from annotation.pipeline.controls.own_controls import own_controls
+from annotation.pipeline.labelling.exposures import exposures
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.protocol.packing.own_controls import Exposure
 from core.errors import UserError

@@ -8,6 +8,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.pipeline.reconcile.drift import (
     account,
     compare,
@@ -78,7 +79,7 @@ def test_passed_work_that_was_rejected_manually_is_asked_for_again(one_hit: Stag
     one_hit.work("ada", 1)
     work = one_hit.work("bob", 1)
     reviewed(one_hit)
-    one_hit.mturk.crowd.reject(work, reason="By hand.")
+    one_hit.mturk.crowd.reject(work, reason="By hand.", why=RejectionReason.MANUAL)
     assert mended(one_hit) == {"decided": 1}
     assert state(work) == ("rejected", "released")
     assert set(one_hit.campaign.triplets.values_list("votes", flat=True)) == {1}
@@ -177,7 +178,7 @@ def test_an_overturned_rejection_is_paid_again(one_hit: Stage, slips: int, booke
     one_hit.work("ada", 1)
     work = one_hit.work("bob", 1, slips=slips)
     reviewed(one_hit)
-    one_hit.mturk.crowd.reject(work, reason="By hand.")
+    one_hit.mturk.crowd.reject(work, reason="By hand.", why=RejectionReason.MANUAL)
     compare(one_hit)
     one_hit.advance()
     overturn_there(one_hit, work)

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from annotation.models import Campaign, Instructions
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE, MTURK, Fee
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.models import Query, QuerySet
@@ -132,6 +133,19 @@ def test_an_in_house_crowd_is_asked_for_nothing_that_is_mturk_s(tmp_path: Path) 
     assert (policy.crowd, policy.reward_cents, policy.masters) == ("inhouse", 0, False)
     assert read_policy(write(tmp_path, '{"crowd": "inhouse"}')) == policy
     assert read_policy(None, crowd="mturk") == Policy()
+
+
+def test_prolific_s_fee_is_the_account_s_when_the_campaign_is_made(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.PROLIFIC_FEE_PERMILLE, settings.PROLIFIC_VAT_PERMILLE = 333, 200
+    policy = read_policy(None, crowd="prolific")
+    assert policy.fee == Fee(333, vat_permille=200)
+    settings.PROLIFIC_FEE_PERMILLE, settings.PROLIFIC_VAT_PERMILLE = 428, 0
+    assert Policy.from_dict(policy.to_dict()).fee == Fee(333, vat_permille=200)
+    path = write(tmp_path, '{"crowd": "prolific", "fee_permille": 400}')
+    assert read_policy(path).fee == Fee(400)
+    assert read_policy(None, crowd="mturk").fee == MTURK.fee
 
 
 def test_a_policy_file_changes_what_suits_the_crowd(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE, PANEL
 from annotation.protocol.policy.policy import Policy
 
 
@@ -29,6 +29,7 @@ def test_the_paper_s_policy_is_told_in_words() -> None:
         "tasks, and your judgments are not used. Work that was already approved stays paid.\n"
     ) in report
     assert "A rejection can be reversed." in report
+    assert "A rejection can be reversed." in text(**PANEL.defaults())
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,12 @@ def test_one_slip_is_forgiven_where_the_rule_forgives_it(
     report = text(max_failure_rate=rate, min_assignments=reviewed)
     assert f"has reached **{reviewed}**, and **more than {rate * 100:g} %** of them" in report
     assert ("One slip does not end" in report) == spared
+
+
+def test_the_sequential_rule_names_no_number_of_tasks() -> None:
+    report = text(exclusion_rule="sequential")
+    assert "Once **far more than 10 %** of your reviewed tasks have failed" in report
+    assert "has reached" not in report
 
 
 def test_a_rule_that_excludes_nobody_is_not_told() -> None:

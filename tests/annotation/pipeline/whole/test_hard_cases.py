@@ -14,6 +14,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.lifecycle import expire, prolong
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.pipeline.collecting.test_collect import FaultyCrowd
 from tests.annotation.pipeline.reconcile.drift import compare, forget_there
 from tests.conftest import SetStage
@@ -126,7 +127,7 @@ def test_labels_that_a_late_answer_made_stale_get_their_pass(one_hit: Stage) -> 
     works = [one_hit.work(name, 1) for name in ("ada", "bob")]
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     recompute(one_hit.campaign)
-    one_hit.mturk.crowd.reject(works[0], reason="by hand")
+    one_hit.mturk.crowd.reject(works[0], reason="by hand", why=RejectionReason.MANUAL)
     one_hit.deliver()
     assert one_hit.campaign in _waiting()
     one_hit.advance()
@@ -157,7 +158,7 @@ def test_a_place_added_by_hand_is_not_bought_for(one_hit: Stage) -> None:
 
 def test_a_rejection_overturned_before_the_review_is_booked_once(one_hit: Stage) -> None:
     work = one_hit.work("ada", 1)
-    one_hit.mturk.crowd.reject(work, reason="by hand")
+    one_hit.mturk.crowd.reject(work, reason="by hand", why=RejectionReason.MANUAL)
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     client = one_hit.mturk.crowd._client
     client.approve_assignment(AssignmentId=work, OverrideRejection=True)

@@ -11,9 +11,11 @@ from annotation.protocol.estimates.cost import (
     estimate_cost,
     is_free,
 )
-from annotation.protocol.policy.crowds import INHOUSE, MTURK
+from annotation.protocol.policy.crowds import INHOUSE, MTURK, PROLIFIC
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
+
+OLDER = {"crowd": PROLIFIC.kind, **PROLIFIC.fixed}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,19 @@ def test_ten_annotators_pay_the_higher_fee_but_their_repacks_do_not() -> None:
     cost = estimate_cost(5, Policy(annotators=10, max_votes=12))
     assert (cost.cents_min, cost.cents_max) == (220, 264)
     assert (cost.extend.cents, cost.repack.cents) == (242, 239)
+
+
+@pytest.mark.parametrize(
+    ("values", "price"),
+    [({}, 143), ({"fee_permille": 333}, 133), ({"fee_permille": 333, "vat_permille": 200}, 140)],
+)
+def test_at_prolific_a_university_pays_less_than_a_company_and_vat_is_on_the_fee_alone(
+    values: dict[str, int], price: int
+) -> None:
+    """A policy from before the fee was one of its fields is a company's."""
+    policy = Policy.from_dict({"reward_cents": 100, **OLDER, **values})
+    assert estimate_cost(5, policy).cents_min == 2 * price
+    assert bonus_price_cents(100, policy) == price
 
 
 def test_one_s_own_people_cost_their_reward_and_no_fee() -> None:

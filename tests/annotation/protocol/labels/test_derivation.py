@@ -57,6 +57,40 @@ def test_enough_who_cannot_judge_end_the_asking_where_nothing_makes_a_label(
         assert derive_label(evidence, DECIDE) == without
 
 
+BEST = Policy(aggregation="best")
+SURE = Policy(aggregation="best", wanted_confidence=0.9, annotators=1, cannot_judge_limit=2)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "policy", "status", "label", "source"),
+    [
+        # Votes are asked for as for a majority; then the label is what the aggregator says.
+        (Evidence(2, 2, said=0), BEST, "labelled", 0, "aggregator"),
+        (Evidence(2, 2), BEST, "labelled", 1, "majority"),  # where it is the majority
+        (Evidence(2, 2, said=0), MEASURE, "labelled", 1, "majority"),
+        (Evidence(1, 1, said=0), BEST, "open", None, None),
+        (Evidence(2, 1, said=0), BEST, "open", None, None),
+        (Evidence(6, 3, said=0), BEST, "labelled", 0, "aggregator"),
+        (Evidence(6, 3), BEST, "unresolved", None, None),
+        # Where confidence ends the asking.
+        (Evidence(0, 0), SURE, "open", None, None),
+        (Evidence(1, 1, said=1), SURE, "open", None, None),
+        (Evidence(1, 1, said=1, is_sure=True), SURE, "labelled", 1, "aggregator"),
+        (Evidence(1, 1, is_sure=True), SURE, "labelled", 1, "majority"),
+        (Evidence(2, 1, said=0, is_sure=True), SURE, "labelled", 0, "aggregator"),
+        (Evidence(5, 4, said=1), SURE, "labelled", 1, "aggregator"),
+        (Evidence(2, 1, said=1, cannot_judge=2), SURE, "unresolved", None, None),
+        (Evidence(1, 1, said=1, is_sure=True, cannot_judge=2), SURE, "labelled", 1, "aggregator"),
+    ],
+)
+def test_an_aggregator_makes_the_label_and_may_end_the_asking(
+    evidence: Evidence, policy: Policy, status: str, label: int | None, source: str | None
+) -> None:
+    derived = derive_label(evidence, policy)
+    assert (derived.status, derived.value, derived.source) == (status, label, source)
+    assert (derived.wanted > 0) == (status == "open")
+
+
 def test_what_experts_decided_wants_no_more_votes() -> None:
     assert derive_label(Evidence(2, 1, None, 1, 0), DECIDE).wanted == 0
     assert derive_label(Evidence(2, 1, None, 1, 1), DECIDE).wanted == 1

@@ -34,14 +34,17 @@ def test_near_is_where_one_more_failed_hit_is_enough(
     st.lists(st.booleans(), min_size=1, max_size=60),
     st.sampled_from([0.05, 0.1, 0.15, 0.3]),
     st.integers(1, 20),
+    st.sampled_from(["share", "sequential"]),
 )
 def test_one_more_failure_excludes_just_those_who_are_near(
-    passed: list[bool], rate: float, least: int
+    passed: list[bool], rate: float, least: int, rule: str
 ) -> None:
-    policy = Policy.from_dict({"max_failure_rate": rate, "min_assignments": least})
+    policy = Policy.from_dict(
+        {"max_failure_rate": rate, "min_assignments": least, "exclusion_rule": rule}
+    )
     reviews = [Review("eve", one) for one in passed]
     assume(not exclusions(reviews, policy))
     assume(not all(passed))  # a worker who never failed is not called near
-    rest = max(0, least - len(reviews) - 1)
+    rest = max(0, least - len(reviews) - 1) if rule == "share" else 0
     after = [*reviews, Review("eve", passed=False), *[Review("eve", passed=True)] * rest]
     assert is_near(passed.count(False), len(passed), policy) is bool(exclusions(after, policy))

@@ -39,6 +39,7 @@ def test_the_defaults_are_the_papers_values() -> None:
         "exclude_by": "qualification",
         "crowd": "mturk",
         "reward_cents": 15,
+        "fee_permille": 428,
         "masters": True,
         "min_approval_percent": 95,
         "min_approved": 100,
@@ -118,6 +119,8 @@ def test_a_policy_made_in_code_is_checked_too() -> None:
         ("on_failed_control", ["reject", "pay_and_discard"], ["pay", None]),
         ("max_failure_rate", [0, 0.0, 0.1, 1], [-0.01, 1.01, 10, float("inf"), False, "10 %"]),
         ("min_assignments", [1], [0]),
+        ("exclusion_rule", ["share", "sequential"], ["both"]),
+        ("aggregation", ["majority", "best"], ["model", True]),
         ("exclude_by", ["qualification", "block"], ["ban"]),
         ("crowd", ["mturk"], ["MTurk", "toloka", None, ["mturk"]]),
         ("reward_cents", [1, 100_000], [15.0, -15, 100_001]),
@@ -157,6 +160,17 @@ def test_max_votes_is_at_least_annotators() -> None:
     assert faults(annotators=6) == ("max_votes 5 is less than annotators 6",)
 
 
+def test_only_an_aggregator_that_says_how_sure_it_is_can_end_the_asking() -> None:
+    for sure in (0, 0.55, 0.99):
+        assert Policy(aggregation="best", wanted_confidence=sure).is_adaptive == (sure > 0)
+    for value in (0.5, 1, -0.1, True, "0.9"):
+        (fault,) = faults(aggregation="best", wanted_confidence=value)
+        assert fault.startswith("wanted_confidence must be 0, or a number from 0.55 to 0.99, not ")
+    assert faults(wanted_confidence=0.9) == (
+        'wanted_confidence must be 0 while aggregation is "majority"',
+    )
+
+
 def test_no_hit_is_to_grow_from_under_ten_assignments_to_ten() -> None:
     assert Policy(annotators=9, max_votes=9).max_votes == 9
     assert Policy(annotators=10, max_votes=11).max_votes == 11
@@ -167,7 +181,9 @@ def test_no_hit_is_to_grow_from_under_ten_assignments_to_ten() -> None:
 def test_one_s_own_people_need_no_reward_and_mturk_s_workers_do() -> None:
     assert Policy.from_dict(INHOUSE.defaults()).reward_cents == 0
     assert Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 12}).reward_cents == 12
-    assert faults(reward_cents=0) == ("reward_cents must be at least 1 for Mechanical Turk",)
+    assert faults(reward_cents=0) == (
+        "reward_cents must be at least 1 for a Mechanical Turk server",
+    )
 
 
 def test_what_only_mturk_knows_of_workers_is_not_asked_of_one_s_own() -> None:
@@ -222,14 +238,16 @@ def test_the_digest_is_the_sha256_of_sorted_json_without_spaces() -> None:
 
 def test_the_digest_tells_policies_apart_and_only_those() -> None:
     others = {"tie_mode": "repack", "on_failed_control": "pay_and_discard", "exclude_by": "block"}
-    others["adjudication"] = "decide"
+    others |= {"adjudication": "decide", "exclusion_rule": "sequential", "task": "answer"}
+    others |= {"aggregation": "best", "wanted_confidence": 0.9}
     digests = {Policy().digest(), Policy.from_dict({}).digest()}
     assert len(digests) == 1
     for each in fields(Policy):
         if each.name in ("train", "dev", "test", "crowd"):
             continue
         other = others.get(each.name) or changed(each.default)
-        digests.add(Policy.from_dict({each.name: other}).digest())
+        with_it = {"aggregation": "best"} if each.name == "wanted_confidence" else {}
+        digests.add(Policy.from_dict({**with_it, each.name: other}).digest())
     alike = {**INHOUSE.defaults(), "reward_cents": 15}
     digests |= {Policy.from_dict({**alike, "crowd": crowd}).digest() for crowd in CROWDS}
     assert len(digests) == 1 + len(fields(Policy)) - 4 + len(CROWDS)

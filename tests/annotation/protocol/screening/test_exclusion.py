@@ -3,15 +3,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.policy.policy import Policy
-from annotation.protocol.screening.exclusion import ExclusionDecision, Review, exclusions
+from annotation.protocol.screening.exclusion import (
+    ExclusionDecision,
+    Review,
+    evidence,
+    exclusions,
+    is_crossed,
+)
 from tests.annotation.protocol.steady import steady
 
 PAPER = Policy()
+SEQUENTIAL = Policy(exclusion_rule="sequential")
 
 
 def reviews(worker: str, outcomes: str) -> list[Review]:
@@ -161,3 +169,73 @@ def test_what_comes_later_changes_no_decision_taken(
 ) -> None:
     before = exclusions(history, policy)
     assert exclusions(history + later, policy)[: len(before)] == before
+
+
+@pytest.mark.parametrize(
+    ("failures", "reviewed", "value"),
+    [
+        (0, 0, 1.0),
+        (1, 1, 5.5),  # the mean of 0.19 to 0.91 is 0.55, and a tenth is allowed
+        (0, 1, 0.5),  # and of 0.81 to 0.09 it is 0.45, of nine tenths
+        (2, 2, 35.65),
+        (3, 3, 255.475),
+    ],
+)
+def test_the_evidence_by_hand(failures: int, reviewed: int, value: float) -> None:
+    assert evidence(failures, reviewed, 0.1) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "figures"),
+    [
+        ("xx", None),
+        ("xxx", (3, 3)),  # it needs no tenth review
+        ("." * 9 + "xx", None),  # which the paper's rule excludes
+        ("." * 9 + "x" * 8, (7, 16)),
+        ("." * 400, None),
+    ],
+)
+def test_the_sequential_rule_by_hand(outcomes: str, figures: tuple[int, int] | None) -> None:
+    assert crossing(outcomes, SEQUENTIAL) == figures
+
+
+@pytest.mark.parametrize(("rate", "outcomes", "figures"), [(0.0, ".x", (1, 2)), (1.0, "xxx", None)])
+def test_none_or_all_may_fail(rate: float, outcomes: str, figures: tuple[int, int] | None) -> None:
+    policy = Policy(exclusion_rule="sequential", max_failure_rate=rate)
+    assert crossing(outcomes, policy) == figures
+    assert evidence(5000, 5000, 0.1) > 100  # nor does a float end
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.sampled_from([0.02, 0.1, 0.3]))
+def test_the_next_review_of_an_honest_worker_is_expected_to_add_no_evidence(
+    failures: int, passed: int, allowed: float
+) -> None:
+    reviewed = failures + passed
+    after = [evidence(failures + failed, reviewed + 1, allowed) for failed in (0, 1)]
+    expected = (1 - allowed) * after[0] + allowed * after[1]
+    now = evidence(failures, reviewed, allowed)
+    assert expected <= now * (1 + 1e-9)
+
+
+def test_of_ten_thousand_honest_workers_one_in_a_hundred_is_excluded_at_most() -> None:
+    """However often one looks: here after each of 300 reviews. They fail as often as allowed; the
+    paper's rule excludes most of them. Both catch spammers soon."""
+    reviews, workers = 300, 10_000
+    random = np.random.default_rng(7)
+    share = {}
+    for policy in (SEQUENTIAL, PAPER):
+        line = np.array(
+            [
+                next((k for k in range(n + 1) if is_crossed(k, n, policy)), reviews + 1)
+                for n in range(1, reviews + 1)
+            ]
+        )
+        for rate in (0.1, 0.5):
+            failures = (random.random((workers, reviews)) < rate).cumsum(axis=1)
+            crossed = failures >= line
+            share[policy.exclusion_rule, rate] = crossed.any(axis=1).mean()
+            if rate == 0.5:
+                assert np.median(crossed.argmax(axis=1) + 1) <= 11
+    assert share["sequential", 0.1] <= 0.01
+    assert share["share", 0.1] > 0.5  # the paper's rule, of the same people
+    assert share["sequential", 0.5] == share["share", 0.5] == 1

@@ -372,7 +372,7 @@ def test_many_short_lines_are_folded_too(campaign: Campaign, visit: Open) -> Non
 
 
 def test_what_the_page_records_stands_on_it(hit: Hit, visit: Open) -> None:
-    sentence = "records the time per item, changed answers"
+    sentence = "your answers, the time per item, changed answers"
     for parameters in ({}, ADAS):
         assert sentence in parse(visit(hit, parameters)).get_element_by_id("guide").text_content()
 

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from annotation.analytics.quality.review_figures import exposure_of
 from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Control, HitItem, Worker
-from annotation.pipeline.controls.own_controls import exposures, hits_put_off
-from annotation.pipeline.controls.reveals import reveal_values
+from annotation.pipeline.controls.own_controls import hits_put_off
+from annotation.pipeline.labelling.exposures import exposures
+from annotation.pipeline.labelling.reveals import reveal_values
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.pipeline.publishing.repack import unrevealed
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
@@ -129,9 +131,11 @@ def _another(control: Control) -> Control:
 def test_a_control_of_the_campaign_s_own_is_worn_once_its_answer_was_told(team: Team) -> None:
     control = slip(team)
     Control.objects.filter(pk=control.pk).update(campaign=team.campaign, drafted=True)
+    assert exposure_of(team.campaign)["revealed"] == 0
     decide(team)
     exposure = exposures(team.campaign)[control.pk]
     assert (exposure.revealed, exposure.is_worn) == (1, True)
+    assert exposure_of(team.campaign)["revealed"] == 1
 
 
 def test_the_control_s_page_says_how_many_know_its_answer(team: Team, admin_client: Client) -> None:

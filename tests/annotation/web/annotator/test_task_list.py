@@ -24,7 +24,9 @@ from annotation.models import (
     QualificationResult,
     Role,
     Worker,
+    Workforce,
 )
+from annotation.protocol.screening.control import RejectionReason
 from tests.annotation.web.stage import offer_hits, sheet
 from tests.support.pages import Response
 
@@ -81,7 +83,7 @@ def reject(work: Assignment, rejection: str, reason: str) -> None:
         passed=rejection == "manual",
         failure="" if rejection == "manual" else rejection,
     )
-    InhouseCrowd().reject(work.assignment_id, reason=reason)
+    InhouseCrowd().reject(work.assignment_id, reason=reason, why=RejectionReason.MANUAL)
 
 
 def decide(*, rejected: int = 0) -> None:
@@ -125,7 +127,7 @@ def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> Non
     page = text(response)
     assert "Judge fish" in page
     assert "Campaign fish 0 of 3 done Instructions Start" in page
-    assert "Campaign birds 0 of 2 done $0.12 each Instructions Start" in page
+    assert "Campaign birds 0 of 2 done $0.12 each: at least $0.12 an hour, even if you" in page
     queues = html.document_fromstring(response.content).xpath("//input[@name='hit_type']/@value")
     for name, one in zip(["fish", "birds"], queues, strict=True):
         address = adas.post("/work/next", {"hit_type": one})["Location"]
@@ -133,6 +135,16 @@ def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> Non
         assert work.posted_hit.annotation.startswith(name)
         adas.post(f"{address}/return")
         Assignment.objects.filter(status="accepted").update(status="returned")
+
+
+@pytest.mark.parametrize(("timed", "words"), [(4, "at least $0.12"), (5, "about $8.64")])
+def test_what_a_kind_pays_an_hour_is_said_by_the_measured_time_once_enough_is_measured(
+    adas: Client, timed: int, words: str
+) -> None:
+    (hit,) = offer_hits("birds", reward_cents=12)
+    figures = {"timed": timed, "median_ms": 50_000}
+    Workforce.objects.create(campaign=hit.campaign, at=timezone.now(), figures=figures)
+    assert f"$0.12 each: {words} an hour" in text(adas.get("/work"))
 
 
 def test_each_kind_says_how_much_of_it_is_done(adas: Client) -> None:
@@ -221,7 +233,9 @@ def test_rejections_are_grouped_by_reason_whatever_their_sentences(adas: Client)
     works = list(Assignment.objects.order_by("pk"))
     for number, (work, reason) in enumerate(zip(works, reasons, strict=False)):
         reject(work, reason, f"Sentence {number}.")
-    InhouseCrowd().reject(works[6].assignment_id, reason="By the crowd itself.")
+    InhouseCrowd().reject(
+        works[6].assignment_id, reason="By the crowd itself.", why=RejectionReason.MANUAL
+    )
     page = text(adas.get("/work"))
     assert "7 of your 7 submitted tasks were rejected: Wrong answers to check questions (3)" in page
     assert "reviewer (2) Questions without an answer (1) and 1 for other reasons" in page

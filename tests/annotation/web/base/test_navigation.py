@@ -27,6 +27,7 @@ def test_each_page_marks_its_own_link() -> None:
         ("database/search", "Search"),
         ("database/ask", "Ask"),
         ("database/models", "Models"),
+        ("database/trainings", "Trainings"),
         ("database/import", "Import"),
         ("log/", "Log"),
         ("", "Admin"),

@@ -1,9 +1,10 @@
 """A new campaign by its pages: nothing is made before the last step, and nothing is lost."""
 
 import gzip
+import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
-from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE, OF_AN_ACCOUNT
 from annotation.protocol.policy.descriptions import GROUPS, OPEN
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.presets import PRESETS
@@ -64,7 +65,9 @@ def client_of(name: str, *permissions: str) -> Client:
 
 def rules(**changed: object) -> dict[str, str]:
     """A filled form of the policy."""
-    return written({**Policy().to_dict(), **POLICY, **changed})
+    unasked = (*OF_AN_ACCOUNT, "task")
+    asked = {name: it for name, it in asdict(Policy()).items() if name not in unasked}
+    return written({**asked, **POLICY, **changed})
 
 
 def file_of(text: str, name: str = "mine.txt") -> SimpleUploadedFile:
@@ -111,6 +114,30 @@ def create(client: Client, dollars: str) -> Response:
     return client.get(BUDGET_STEP)
 
 
+# Of another task
+
+
+def test_a_campaign_about_answers_is_made_by_the_same_steps(creator: Client) -> None:
+    pair = {"question": "how is bread made", "answer": "Of flour.", "label": None}
+    line = {"query": "How is bread made?", "candidates": [pair, {**pair, "answer": "Of rye."}]}
+    start = {"preset": "team", "name": "faq", "origin": "file", "seed": "7"}
+    sent = {**start, "file": file_of(json.dumps(line), "answers.jsonl")}
+    refused = creator.post(NEW, sent)  # as queries alone it can be read as well
+    assert refused["Location"] == POLICY_STEP
+    again = creator.post(NEW, {**start, "task": "answer"})
+    assert "read for another task" in errors_at(again, "file")
+    sent = {**start, "task": "answer", "file": file_of(json.dumps(line), "answers.jsonl")}
+    assert creator.post(NEW, sent)["Location"] == POLICY_STEP
+    policy = values(creator.get(POLICY_STEP))
+    assert policy["title"] == "Are these answers right?"
+    assert "show_answer" not in policy
+    assert creator.post(POLICY_STEP, policy)["Location"] == BUDGET_STEP
+    assert "Is the answer right for the question?" in text_of(creator.get(BUDGET_STEP))
+    create(creator, "")
+    campaign = Campaign.objects.get(name="faq")
+    assert (campaign.policy.task, campaign.triplets.count()) == ("answer", 2)
+
+
 # The words of the policy
 
 
@@ -147,7 +174,7 @@ def test_the_papers_values_are_those_of_its_tables(name: str, paper: str) -> Non
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(**INHOUSE.defaults(), tie_mode="repack")])
 def test_a_policy_comes_back_from_its_form_as_it_was(policy: Policy) -> None:
-    form = PolicyForm(written(policy.to_dict()), base=policy)
+    form = PolicyForm(written(asdict(policy)), base=policy)
     assert form.is_valid(), form.errors
     assert form.policy == policy
     assert form.policy.digest() == policy.digest()
@@ -247,7 +274,7 @@ def test_the_page_asks_six_things_of_a_team_and_folds_the_rest(creator: Client) 
 
 def test_every_preset_is_a_policy_and_another_one_begins_the_rules_again(creator: Client) -> None:
     for name, preset in PRESETS.items():
-        walk(creator, SAMPLED | {"preset": name}, written(preset.policy().to_dict()))
+        walk(creator, SAMPLED | {"preset": name}, written(asdict(preset.policy())))
         assert Draft(**creator.session["new_campaign"]).rules == preset.policy()
     creator.post(NEW, SAMPLED | {"preset": "pilot"})
     assert creator.get(BUDGET_STEP)["Location"] == POLICY_STEP
@@ -372,7 +399,7 @@ REFUSED_RULES: Sequence[tuple[dict[str, str], str, str]] = [
     ({"max_votes": "1"}, "max_votes", "less than annotators 2"),
     ({"train": "0.5"}, "train", "sum to 0.73, not to 1"),
     ({"dev": "1500"}, "train", "must be all shares"),
-    ({"reward_cents": "0"}, "reward_cents", "Must be at least 1 for Mechanical Turk"),
+    ({"reward_cents": "0"}, "reward_cents", "Must be at least 1 for a Mechanical Turk server"),
     ({"title": "x" * 129}, "title", "1 to 128 characters"),
     ({"title": ""}, "title", "required"),
     ({"masters": "perhaps"}, "masters", "valid choice"),

@@ -9,15 +9,18 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
 from annotation.crowd.inhouse.assignments import submit, take
 from annotation.crowd.inhouse.models import Assignment, Member, PanelLink, Participant, Visit
-from annotation.models import Campaign, Hit
+from annotation.models import Account, AuditEntry, Campaign, Hit, OutboxMessage
 from annotation.operations.operation import NOBODY, perform
 from annotation.operations.registry import OPERATIONS
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.protocol.policy.crowds import PANEL
+from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.api.people import Program
 from tests.annotation.web.stage import offer_hits, sheet, signed_in, staff, text
@@ -83,7 +86,7 @@ def test_the_list_says_whom_to_approve_and_for_what_sum(
     work(link, "away", 1, finish=False)
     for assignment in (*good, late[0]):
         crowd.approve(assignment)
-    crowd.reject(bad[0], reason="A control was missed.")
+    crowd.reject(bad[0], reason="A control was missed.", why=RejectionReason.MISSED)
     rows = listed(manager, link)
     assert {person: (row["decision"], row["earned"]) for person, row in rows.items()} == {
         "good": ("approve", "$0.30"),
@@ -100,7 +103,7 @@ def test_the_list_says_whom_to_approve_and_for_what_sum(
     }
     (there,) = program.get("campaigns/study/panel-links").json()["results"]
     assert (there["key"], there["tasks"], there["code"]) == (link.key, 2, "")
-    crowd.reject(late[1], reason="A control was missed.")
+    crowd.reject(late[1], reason="A control was missed.", why=RejectionReason.MISSED)
     assert listed(manager, link)["late"]["decision"] == "approve"
 
 
@@ -145,6 +148,8 @@ def test_the_panel_s_own_list_comes_back_with_the_decision_on_each_row(
         (["id,code", "fraud1,{code}", "fraud2,{code}"], ["wait", "wait"]),
         (["id,code", "P1,{code}", "fraud,{code}"], ["wait", "wait"]),
         (["id,code", "P2,{code}"], ["wait"]),
+        (["id,code", "fraud,{code}"], ["wait"]),
+        (["code", "{code}"], ["approve"]),
         (["id,code", "X9,{code}", "P2,"], ["wait", "approve"]),
         (["id", "P1", "P1"], ["wait", "wait"]),
     ],
@@ -164,7 +169,7 @@ def test_a_list_is_read_as_panels_write_it_and_nothing_is_guessed(
 def test_who_came_by_another_link_of_the_campaign_is_not_rejected(
     campaign: Campaign, manager: Client
 ) -> None:
-    first, second = open_panel(campaign), open_panel(campaign)
+    first, second = open_panel(campaign), open_panel(campaign, note="autumn")
     work(first, "P1", 1)
     work(second, "P2", 1)
     rows = rows_of(check(manager, second, ["id", "P1", "P2", "P3"]))
@@ -262,6 +267,53 @@ def test_a_link_needs_a_published_campaign_of_a_panel(campaign: Campaign) -> Non
     campaign.hit_type_id = ""
     with pytest.raises(UserError, match="Publish study first"):
         open_panel(campaign)
+
+
+def test_a_second_open_link_to_a_panel_needs_a_note(campaign: Campaign, manager: Client) -> None:
+    link = open_panel(campaign)
+    with pytest.raises(UserError, match="give this one a note"):
+        open_panel(campaign, tasks=9)
+    open_panel(campaign, note="autumn")
+    assert "CloudResearch Connect: autumn" in text(manager.get("/admin/campaigns/study/panels/"))
+    perform(OPERATIONS["close-panel"], campaign, {"link": link.key}, by=NOBODY)
+    open_panel(campaign)
+
+
+def test_where_no_contact_is_set_the_link_says_what_participants_lack(
+    campaign: Campaign, settings: Settings
+) -> None:
+    operation = OPERATIONS["open-panel"]
+    given = operation.complete({"panel": "connect"})
+    for contact, warned in (("", True), ("lab@example.org", False)):
+        settings.CONTACT, given["note"] = contact, contact
+        sentences = " ".join(operation.preview(campaign, given))
+        assert ("QUORUM_CONTACT is not set" in sentences) is warned
+        made = perform(operation, campaign, given, by=NOBODY)
+        assert ("warning" in made) is warned
+
+
+def test_the_panel_s_own_id_names_a_participant_and_is_not_logged(campaign: Campaign) -> None:
+    link = open_panel(campaign)
+    work(link, "P1", 1)
+    Account.objects.create(campaign=campaign)
+    fetch_submissions(campaign, InhouseCrowd(PANEL_SITE))
+    worker = Member.objects.get().worker_id
+    options = {"worker": "P1", "reason": "Copied answers."}
+    perform(OPERATIONS["exclude"], campaign, options, by=NOBODY)
+    assert campaign.exclusions.get().worker.worker_id == worker
+    OutboxMessage.objects.update(state=OutboxMessage.State.DONE)
+    perform(OPERATIONS["forget-participant"], campaign, {"worker": "P1"}, by=NOBODY)
+    assert not Participant.objects.exists()
+    entries = AuditEntry.objects.filter(verb__in=["exclude", "forget-participant"])
+    assert set(entries.values_list("subject", flat=True)) == {worker}
+    assert "P1" not in str(entries.values_list("details", flat=True))
+
+
+def test_an_id_that_two_links_give_to_two_people_names_nobody(campaign: Campaign) -> None:
+    for note in ("", "autumn"):
+        work(open_panel(campaign, "other", note=note), "7", 1)
+    with pytest.raises(UserError, match="No participant"):
+        perform(OPERATIONS["forget-participant"], campaign, {"worker": "7"}, by=NOBODY)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
@@ -13,7 +14,7 @@ from annotation.crowd.inhouse.adapter import PANEL_SITE, InhouseCrowd
 from annotation.crowd.inhouse.models import Assignment, Member, PanelLink, Participant, Visit
 from annotation.models import Hit, Role
 from annotation.protocol.policy.crowds import PANEL
-from annotation.web.panels.visit import NEW
+from annotation.web.panels.visit import ARRIVALS
 from tests.annotation.web.stage import hit_at, offer_hits, sheet, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +58,7 @@ def test_a_participant_does_the_tasks_of_a_visit_and_leaves_with_a_code(hits: li
     link = link_to(hits, return_url="https://panel.example.org/done?who={person}&cc={code}")
     before = Client().get(address(link, "P7"))
     assert "2 tasks of 7 questions each" in text(before)
-    assert "$0.30 if all are approved" in text(before)
+    assert "$0.30 if all are approved. That is at least $0.30 an hour" in text(before)
     assert not Visit.objects.exists()  # who only looks leaves nothing
 
     browser, first = come(link, "P7")
@@ -85,6 +86,16 @@ def test_the_same_id_goes_on_in_another_browser_and_counts_as_one_person(hits: l
     assert (Member.objects.count(), Visit.objects.count()) == (1, 1)
     come(link, "P8")
     assert Member.objects.count() == 2
+
+
+def test_who_has_finished_and_comes_back_reads_the_code_first(hits: list[Hit]) -> None:
+    link = link_to(hits, tasks=1)
+    browser, first = come(link, "P7")
+    judge(browser, first)
+    browser.get(page_of("P7"))
+    again = text(Client().get(address(link, "P7")))
+    assert Visit.objects.get().code in again
+    assert "I agree" not in again
 
 
 def test_nothing_is_submitted_before_the_visit_is_finished(hits: list[Hit]) -> None:
@@ -225,16 +236,28 @@ def test_a_visit_of_somebody_else_is_nobody_s_to_see(hits: list[Hit]) -> None:
     assert browser.get(page_of("P7")).status_code == 404
 
 
-def test_more_new_participants_than_a_network_sends_have_to_wait(
+def test_more_participants_than_a_network_sends_have_to_wait(
     hits: list[Hit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.web.panels.visit.NEW", replace(NEW, most=2))
+    monkeypatch.setattr("annotation.web.panels.visit.ARRIVALS", replace(ARRIVALS, most=2))
     link = link_to(hits)
-    for person in ("P7", "P8", "P7", "P8"):  # who is known already is not counted
-        come(link, person)
+    browser, _ = come(link, "P7")
+    come(link, "P8")
     refused = Client().post(address(link, "P9"))
     assert (refused.status_code, "from your network" in text(refused)) == (429, True)
     assert Member.objects.count() == 2
+    assert browser.get(address(link, "P7")).status_code == 200  # who has come in goes on
+
+
+def test_ids_cannot_be_tried_out_to_see_which_are_known(
+    hits: list[Hit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.web.panels.visit.ARRIVALS", replace(ARRIVALS, most=3))
+    link = link_to(hits, "sona")
+    come(link, "10012")
+    tried = [Client().get(address(link, f"100{number}")) for number in (10, 11, 12, 13)]
+    assert [one.status_code for one in tried] == [200, 200, 429, 429]
+    assert "Go on" not in text(tried[2])
 
 
 def test_a_signed_in_reader_keeps_their_account(hits: list[Hit]) -> None:
@@ -270,9 +293,10 @@ def test_an_id_in_a_link_never_opens_an_account_with_rights(hits: list[Hit], rig
         Role.objects.create(user=user, campaign=hits[0].campaign, name=Role.Name.OWNER)
     if right == "group":
         user.groups.add(Group.objects.create(name="readers"))
-    refused = Client().post(address(link, "P7"))
+    browser = Client()
+    refused = browser.post(address(link, "P7"))
     assert refused.status_code == 403
-    assert "sessionid" not in refused.cookies
+    assert SESSION_KEY not in browser.session
 
 
 def test_team_and_panel_never_get_each_other_s_tasks(hits: list[Hit]) -> None:

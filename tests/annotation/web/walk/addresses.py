@@ -56,6 +56,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/pilots/
     """),
     (site("see votes", 200), NO, """
+        admin/campaigns/<slug:name>/review/error
         admin/campaigns/<slug:name>/log/
         admin/campaigns/<slug:name>/workers/
         admin/campaigns/<slug:name>/workers/times.csv
@@ -145,6 +146,13 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("root", 200), site("root", 422), """
         admin/webhooks/
     """),
+    (site("staff", 200), site("root", 422), """
+        admin/database/trainings
+    """),
+    (NO, site("root", 404), """
+        admin/database/trainings/<int:pk>/cancel
+        admin/database/trainings/<int:pk>/resume
+    """),
     (NO, site("root", 200), """
         admin/webhooks/<int:pk>/rotate
     """),
@@ -155,6 +163,8 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("staff", 404), NO, """
         admin/database/models/<str:name>
+        admin/database/trainings/<int:pk>
+        admin/database/trainings/<int:pk>/hit-<slug:theme>.svg
         admin/database/imports/<int:pk>
         admin/database/imports/<int:pk>/<int:number>/rejected.csv
         admin/database/pairs/<int:pk>
@@ -194,6 +204,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (NO, all_get(302), """
         sign-out
+    """),
+    (all_get(302), all_get(302), """
+        work/turk
     """),
     (all_get(200), all_get(200), """
         password/reset
@@ -264,6 +277,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("members", 404), NO, """
         work/instructions/<slug:name>
+    """),
+    (site("members", 200), NO, """
+        work/kept
     """),
     (site("members", 404), site("members", 404), """
         work/<id:assignment_id>

@@ -18,10 +18,19 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/indexes
         api/v1/models
         api/v1/corpora
+        api/v1/recipes
+    """),
+    (api("staff", 200), api("root", 400), """
+        api/v1/trainings
+    """),
+    (api("staff", 405), api("root", 404), """
+        api/v1/trainings/<int:pk>/cancel
+        api/v1/trainings/<int:pk>/resume
     """),
     (api("staff", 404), api("staff", 405), """
         api/v1/sources/<str:source>
         api/v1/models/<str:name>
+        api/v1/trainings/<int:pk>
         api/v1/indexes/<int:pk>
     """),
     (api("staff", 405), api("staff", 400), """
@@ -49,6 +58,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/operations/remove-corpus
         api/v1/operations/withdraw-pairs
         api/v1/operations/restore-pairs
+        api/v1/operations/forget-history
         api/v1/operations/turk-deposit
         api/v1/operations/turk-pay-out
         api/v1/operations/add-control
@@ -93,6 +103,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/worker-figures
         api/v1/campaigns/<slug:name>/workforce
         api/v1/campaigns/<slug:name>/disagreements
+        api/v1/campaigns/<slug:name>/label-error
         api/v1/campaigns/<slug:name>/reports
         api/v1/campaigns/<slug:name>/control-candidates
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
@@ -124,6 +135,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/controls/import
         api/v1/campaigns/<slug:name>/operations/confirm-control
         api/v1/campaigns/<slug:name>/operations/pilot
+        api/v1/campaigns/<slug:name>/operations/second-crowd
         api/v1/campaigns/<slug:name>/jobs/pool-depth
     """),
     (api("manage", 200), api("view", 405), """
@@ -169,6 +181,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/operations/cancel-bonus
         api/v1/campaigns/<slug:name>/operations/open-panel
         api/v1/campaigns/<slug:name>/operations/close-panel
+        api/v1/campaigns/<slug:name>/operations/request-returns
         api/v1/campaigns/<slug:name>/operations/forget-participant
         api/v1/campaigns/<slug:name>/operations/replace-control
         api/v1/campaigns/<slug:name>/operations/retire-control

@@ -46,6 +46,8 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", "/work/next"): (OUT, 403, "/work/HIT", 403, 403, 403, 403),
     ("GET", "/work/instructions/faq"): (f"{IN}/work/instructions/faq", 403, 200, *(403,) * 4),
     ("POST", "/work/instructions/faq"): (405,) * 7,
+    ("GET", "/work/kept"): (f"{IN}/work/kept", 403, 200, *(403,) * 4),
+    ("POST", "/work/kept"): (405,) * 7,
     ("GET", "/work/visits/1"): (f"{IN}/work/visits/1", 403, 404, *(403,) * 4),
     ("POST", "/work/visits/1"): (OUT, 403, 404, *(403,) * 4),
     ("GET", "/work/HIT"): (f"{IN}/work/HIT", 403, 200, 403, 403, 403, 403),
@@ -69,7 +71,7 @@ ELSEWHERE |= {
 ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
 ELSEWHERE |= {"turk", "sandbox", "external-submit", "turk-hits", "turk-earnings", "turk-hit"}
 ELSEWHERE |= {"turk-next", "turk-assignment", "html-question", "external-hit-script"}
-ELSEWHERE |= {"turk-qualifications", "turk-qualification", "turk-test"}
+ELSEWHERE |= {"turk-qualifications", "turk-qualification", "turk-test", "turk-site"}
 FORMS: Mapping[str, Mapping[str, str]] = {
     "/join/CODE": NEW_MEMBER,
     "/team": INVITATION,

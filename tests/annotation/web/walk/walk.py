@@ -127,8 +127,8 @@ class Site:
         job = Job.objects.create(kind="collect", subject=self.campaign.name, arguments={})
         return {
             "name": self.campaign.name, "operation": "pause", "key": "kappa", "number": 1,
-            "version": 0, "plot": "x", "digest": "0" * 64, "code": code, "signed": "x",
-            "token": "x", "uidb64": "x", "filename": "x.jsonl",
+            "version": 0, "plot": "x", "theme": "dark", "digest": "0" * 64, "code": code,
+            "signed": "x", "token": "x", "uidb64": "x", "filename": "x.jsonl",
             "assignment_id": "0" * 32, "hit_id": "0" * 30,
             "type_id": "0" * 30, "request_id": "0" * 30,
             "environment": "sandbox", "requester": "lab",

@@ -3,10 +3,12 @@
 import csv
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from lxml import html
 
 from annotation.models import Exclusion, PastRecord, Worker
 from annotation.pipeline.history.import_history import import_history
@@ -176,3 +178,17 @@ def test_a_worker_s_page_in_a_campaign_leads_to_what_they_did_before(
     dump.write_text('[{"WorkerId": "AJOE", "Reason": "Slow"}]')
     import_history(dump)
     assert link in text(client, address)
+
+
+def test_who_may_delete_is_led_to_it(client: Client) -> None:
+    bob = signed_in(staff("eraser", "delete_pastrecord"))
+    person = f"workers/{worker('AADA').pk}"
+    for place in ("", person):
+        address = f"/admin/history/{place}"
+        assert "forget-history" not in text(client, address)
+        page: Any = html.document_fromstring(text(bob, address))
+        [link] = page.xpath("//a[contains(@href, 'forget-history')]/@href")
+        assert "are deleted permanently" in text(bob, link)
+    fields = {"worker": "AADA", "agreed": "yes"}
+    assert bob.post("/admin/operations/forget-history", fields).status_code == 302
+    text(bob, f"/admin/history/{person}", 404)

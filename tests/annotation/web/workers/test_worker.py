@@ -23,8 +23,8 @@ from annotation.analytics.workers.history import (
 from annotation.models import Assignment, AuditEntry, OutboxMessage, Role, Worker
 from annotation.pipeline.manual.exclusion import exclude, restore
 from annotation.pipeline.manual.message import write_to
-from annotation.protocol.policy.policy import Policy
-from annotation.web.workers.worker import controls_chart, verdict
+from annotation.protocol.policy.policy import ExclusionRule, Policy
+from annotation.web.workers.worker import by_other_rule, controls_chart, verdict
 from tests.annotation.support.annotators import NOON, Annotators, make_annotators
 from tests.annotation.support.hits import make_campaign
 from tests.support.pages import parse
@@ -199,7 +199,7 @@ def submissions(outcomes: str) -> list[Reviewed]:
 
 
 def evidence(outcomes: str) -> Evidence:
-    return evidence_of(make_campaign(f"rule{len(outcomes)}"), submissions(outcomes))
+    return evidence_of(Policy(), submissions(outcomes))
 
 
 @pytest.mark.parametrize(
@@ -237,13 +237,33 @@ def test_the_rule_is_told_with_the_review_that_crossed_it(
     assert report == said
 
 
+@pytest.mark.parametrize(
+    ("rule", "outcomes", "said"),
+    [
+        ("share", "xx", "The sequential rule would not have excluded this worker."),
+        (
+            "share",
+            "xxx",
+            "The sequential rule would have excluded this worker with 3 of 3 HITs failed.",
+        ),
+        (
+            "sequential",
+            "." * 9 + "x.x",
+            "The rule of a share would have excluded this worker with 2 of 12 HITs failed.",
+        ),
+    ],
+)
+def test_the_other_rule_is_said_beside_it(rule: ExclusionRule, outcomes: str, said: str) -> None:
+    assert by_other_rule(Policy(exclusion_rule=rule), submissions(outcomes)) == said
+
+
 def test_the_evidence_is_what_excluded_the_worker(stage: Stage) -> None:
     stage.publish()
     for number, slips in ((1, 0), (2, 0), (3, 1)):
         stage.work("eve", number, slips=slips)
     stage.advance()
     exclusion = stage.campaign.exclusions.get()
-    found = evidence_of(stage.campaign, reviews_of(stage.campaign, exclusion.worker))
+    found = evidence_of(stage.campaign.policy, reviews_of(stage.campaign, exclusion.worker))
     assert (found.crossed_failures, found.crossed_reviewed) == (1, 3)
     assert (exclusion.failures, exclusion.reviewed) == (1, 3)
     page = words(parse(reader(stage, "viewer").get(address(stage, "AEVE"))))

@@ -17,7 +17,7 @@ from annotation.crowd.inhouse.models import Member
 from annotation.models import Assignment, Exclusion, Role, Worker
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
-from annotation.web.workers.columns import duration, limit_of
+from annotation.web.workers.columns import duration, rule_of
 from tests.annotation.support.annotators import NOON, Annotators, make_annotators
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.support.pages import parse
@@ -64,7 +64,15 @@ def exclude(annotators: Annotators, name: str, **columns: object) -> None:
     ("rate", "said"), [(0.1, "10%"), (0.125, "12.5%"), (0.005, "0.5%"), (0.07, "7%"), (0, "0%")]
 )
 def test_the_limit_is_told_as_the_policy_has_it(rate: float, said: str) -> None:
-    assert limit_of(Policy(max_failure_rate=rate)) == said
+    rule = rule_of(Policy(max_failure_rate=rate))
+    assert rule == f"failed more than {said} of at least 10 reviewed HITs"
+
+
+def test_the_sequential_rule_is_said_with_its_bound() -> None:
+    assert rule_of(Policy(exclusion_rule="sequential")) == (
+        "failed more reviewed HITs than is likely of somebody who fails 10% of them: "
+        "of such people 1% at most are ever excluded"
+    )
 
 
 # Who may read it

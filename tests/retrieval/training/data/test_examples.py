@@ -1,14 +1,16 @@
 """What each loss is given, row by row."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.errors import UserError
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from retrieval.training.data.duplicates import Duplicate
-from retrieval.training.data.examples import of_duplicates, of_release
-from retrieval.training.recipe import Recipe, parse_recipe
+from retrieval.training.data.examples import Examples, examples_of
+from retrieval.training.recipes.materials import Candidate, Group, of_release
+from retrieval.training.recipes.recipe import Recipe, Task, parse_recipe, with_pairs
 
 
 def recipe(kind: str, form: str, **values: object) -> Recipe:
@@ -24,10 +26,23 @@ def query(name: str, labels: Sequence[int]) -> QueryRecord:
 
 
 RELEASE = [query("x", [0, 1, 0, 1, 0]), query("y", [1, 1]), query("z", [0, 0])]
+PAIRS = [
+    Group(one, (Candidate(other, answer, label),))
+    for one, other, answer, label in [("a", "b", "", 1), ("c", "d", "e", 0), ("f", "g", "h", 1)]
+]
+
+
+def learned(recipe: Recipe) -> Examples:
+    return examples_of(recipe.kind, recipe.last.tasks[0], of_release(RELEASE, ()).train)
+
+
+def of_pairs(recipe: Recipe, pairs: Sequence[Group] = PAIRS) -> Examples:
+    [task] = with_pairs(recipe, Path("pairs.tsv")).stages[0].tasks
+    return examples_of(recipe.kind, task, pairs)
 
 
 def test_a_positive_stands_beside_the_next_of_its_querys_hardest_negatives() -> None:
-    found = of_release(recipe("retriever", "QQ", hard_negatives=2), RELEASE)
+    found = learned(recipe("retriever", "QQ", hard_negatives=2))
     assert found.rows.to_list() == [
         {"anchor": "t x", "positive": "q2", "negative_1": "q1", "negative_2": "q3"},
         {"anchor": "t x", "positive": "q4", "negative_1": "q5", "negative_2": "q1"},
@@ -36,13 +51,13 @@ def test_a_positive_stands_beside_the_next_of_its_querys_hardest_negatives() -> 
 
 
 def test_without_hard_negatives_every_positive_is_learned_from() -> None:
-    found = of_release(recipe("retriever", "QQ", hard_negatives=0), RELEASE)
+    found = learned(recipe("retriever", "QQ", hard_negatives=0))
     assert found.rows["positive"][:] == ["q2", "q4", "q1", "q2"]
     assert found.left_out == 1
 
 
 def test_with_answers_a_candidate_is_question_and_answer() -> None:
-    found = of_release(recipe("retriever", "QQA"), RELEASE)
+    found = learned(recipe("retriever", "QQA"))
     assert found.rows[0] == {
         "anchor": "t x",
         "positive": ["q2", "a2"],
@@ -57,34 +72,32 @@ def test_with_answers_a_candidate_is_question_and_answer() -> None:
 def test_a_selector_is_given_every_candidate_with_its_label(
     form: str, candidate: list[str]
 ) -> None:
-    found = of_release(recipe("selector", form), RELEASE)
+    found = learned(recipe("selector", form))
     assert found.rows[0] == {"query": "t x", "candidate": candidate, "label": 0.0}
     assert found.rows["label"][:] == [0, 1, 0, 1, 0, 1, 1, 0, 0]
     assert found.left_out == 0
 
 
 def test_contrast_is_given_every_candidate_with_its_label() -> None:
-    found = of_release(recipe("retriever", "QQA", loss="online-contrastive"), RELEASE)
+    found = learned(recipe("retriever", "QQA", loss="online-contrastive"))
     assert found.rows[1] == {"query": "t x", "candidate": ["q2", "a2"], "label": 1.0}
     assert len(found.rows) == 9
 
 
 def test_of_duplicates_the_ranking_loss_takes_those_that_are() -> None:
-    pairs = [Duplicate("a", "b", "", 1), Duplicate("c", "d", "e", 0), Duplicate("f", "g", "h", 1)]
-    ranking = of_duplicates(recipe("retriever", "QQA"), pairs)
+    ranking = of_pairs(recipe("retriever", "QQA"))
     assert ranking.rows.to_list() == [
         {"anchor": "a", "positive": ["b", ""]},
         {"anchor": "f", "positive": ["g", "h"]},
     ]
     assert ranking.left_out == 1
-    labelled = of_duplicates(recipe("selector", "QAQ"), pairs)
+    labelled = of_pairs(recipe("selector", "QAQ"))
     assert labelled.rows["candidate"][:] == [["", "b"], ["e", "d"], ["h", "g"]]
     assert labelled.rows["label"][:] == [1.0, 0.0, 1.0]
 
 
 def test_answers_alone_are_learned_of_pairs_that_have_one() -> None:
-    pairs = [Duplicate("a", "b", "", 1), Duplicate("c", "d", "e", 0), Duplicate("f", "g", "h", 1)]
-    found = of_duplicates(recipe("selector", "QA"), pairs)
+    found = of_pairs(recipe("selector", "QA"))
     assert found.rows["query"][:] == ["c", "f"]
     assert found.rows["candidate"][:] == [["e"], ["h"]]
     assert found.left_out == 1
@@ -92,5 +105,67 @@ def test_answers_alone_are_learned_of_pairs_that_have_one() -> None:
 
 def test_answers_alone_are_not_learned_of_pairs_without_any() -> None:
     with pytest.raises(UserError, match=r"^The form QA reads .* none has an answer2: .*\.$"):
-        of_duplicates(recipe("selector", "QA"), [Duplicate("a", "b", "", 1)])
-    assert len(of_duplicates(recipe("selector", "QA"), []).rows) == 0
+        of_pairs(recipe("selector", "QA"), PAIRS[:1])
+    assert len(of_pairs(recipe("selector", "QA"), []).rows) == 0
+
+
+@pytest.mark.parametrize("kind", ["retriever", "selector"])
+def test_questions_alone_are_not_learned_where_no_candidate_has_one(kind: str) -> None:
+    answers = [Group("tea", [Candidate("", "ten minutes", 1.0), Candidate("", "an egg", 0.0)])]
+    with pytest.raises(UserError, match="The form QQ reads questions alone, and no candidate of"):
+        examples_of(kind, recipe(kind, "QQ").last.tasks[0], answers)
+
+
+def test_the_negative_of_a_file_is_a_hard_negative_and_a_row_without_one_is_left_out() -> None:
+    """As of a release: one such row does not take the others' negatives away."""
+    values: dict[str, Any] = {
+        "kind": "retriever",
+        "form": "QQ",
+        "base": "tiny",
+        "materials": {"nli": {"kind": "positives", "file": "nli.tsv"}},
+    }
+
+    def task_of(**own: object) -> Task:
+        stages = [{"tasks": [{"material": "nli", **own}]}]
+        return parse_recipe({**values, "stages": stages}).last.tasks[0]
+
+    task = task_of()
+    both = [Group(a, (Candidate(b, b, 1), Candidate(c, c, 0))) for a, b, c in ("abc", "def")]
+    assert examples_of("retriever", task, both).rows.to_list() == [
+        {"anchor": "a", "positive": "b", "negative_1": "c"},
+        {"anchor": "d", "positive": "e", "negative_1": "f"},
+    ]
+    some = [*both, Group("g", (Candidate("h", "h", 1),))]
+    found = examples_of("retriever", task, some)
+    assert found.rows.to_list() == examples_of("retriever", task, both).rows.to_list()
+    assert found.left_out == 1
+    plain = examples_of("retriever", task_of(hard_negatives=0), some)
+    assert plain.rows["positive"][:] == ["b", "e", "h"]
+    assert plain.rows.column_names == ["anchor", "positive"]
+    none = examples_of("retriever", task, some[2:])
+    assert (len(none.rows), none.left_out) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("form", "first", "others"),
+    [
+        ("RANK", "q1 a1", ["q2 a2", "q3"]),
+        ("QRANK", "t", ["q1 a1", "q2 a2", "q3"]),
+    ],
+)
+def test_a_rank_is_one_example_with_or_without_its_query(
+    form: str, first: str, others: list[str]
+) -> None:
+    values = {
+        "kind": "selector",
+        "form": "QAQ",
+        "base": "tiny",
+        "materials": {"qrp": {"kind": "ranks", "file": "qrp.jsonl"}},
+        "stages": [{"tasks": [{"material": "qrp", "form": form}]}],
+    }
+    [task] = parse_recipe(values).last.tasks
+    rank = ("q1 a1", "q2 a2", "q3")
+    group = Group("t", (Candidate("q1", "a1", 1, rank), Candidate("q2", "a2", 0, rank)))
+    assert examples_of("selector", task, [group]).rows.to_list() == [
+        {"query": first, "candidate": others, "label": 1.0}
+    ]

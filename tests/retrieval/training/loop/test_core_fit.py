@@ -16,10 +16,9 @@ from core.errors import UserError
 from retrieval.encoders.tokens import tokenised
 from retrieval.training.loop import checkpoints
 from retrieval.training.loop import fit as module
-from retrieval.training.loop.fit import fit
 from retrieval.training.loop.out_of_memory import enough_memory
-from retrieval.training.loop.tasks import task_of
-from retrieval.training.recipe import Settings, parse_recipe
+from retrieval.training.recipes.recipe import Settings, parse_recipe
+from tests.retrieval.training.alone import fit_alone, setup
 from tests.retrieval.training.killing import Killed
 from tests.retrieval.training.loop.test_fit import SELECTOR, letters, plan, trained
 
@@ -171,10 +170,10 @@ class Several(CrossEncoderTrainingArguments):
 
 
 def test_of_several_gpus_it_takes_one(bare: Path, tmp_path: Path) -> None:
-    task = replace(task_of(parse_recipe(SELECTOR), str(bare), 24, "cpu"), arguments=Several)
+    made = replace(setup(parse_recipe(SELECTOR), bare), arguments=Several)
     steps: list[int] = []
     rows = letters(64, seed=1), letters(32, seed=2)
-    fit(task, *rows, plan(epochs=1), tmp_path / "a", order={}, progress=steps.append)
+    fit_alone(made, *rows, plan(epochs=1), tmp_path / "a", progress=steps.append)
     assert len(steps) == 2  # batches of 32, as the plan says
 
 
@@ -213,12 +212,12 @@ def test_a_base_with_a_prompt_learns_what_it_will_encode(
     )
     model.save_pretrained(str(tmp_path / "base"), create_model_card=False)
     recipe = parse_recipe({"kind": "retriever", "form": "QQ", "base": "tiny"})
-    task = task_of(recipe, str(tmp_path / "base"), 24, "cpu")
+    made = setup(recipe, tmp_path / "base")
     read: set[str | None] = set()
     rows = Dataset.from_dict({"anchor": ["a", "b", "c", "d"], "positive": ["e", "f", "g", "h"]})
 
     def spied() -> Any:
-        found = task.make_model()
+        found = made.make_model()
         preprocess = found.preprocess
 
         def report(inputs: Any, prompt: str | None = None, **others: Any) -> Any:
@@ -228,13 +227,8 @@ def test_a_base_with_a_prompt_learns_what_it_will_encode(
         found.preprocess = report
         return found
 
-    fitted = fit(
-        replace(task, make_model=spied),
-        rows,
-        rows,
-        plan(epochs=1, batch=2),
-        tmp_path / "a",
-        order={},
+    fitted = fit_alone(
+        replace(made, make_model=spied), rows, rows, plan(epochs=1, batch=2), tmp_path / "a"
     )
     assert read == {prompt or None}
     read.clear()

@@ -15,7 +15,7 @@ from retrieval.registry.registry import digest_of_folder
 from retrieval.training import run
 from retrieval.training.loop import grid
 from retrieval.training.preflight import Inputs, TrainingRequest, check_base, checked_inputs
-from retrieval.training.recipe import read_recipe
+from retrieval.training.recipes.recipe import read_recipe
 from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
 from tests.retrieval.training.test_train_command import RETRIEVER, SELECTOR, recipe, train
@@ -158,7 +158,7 @@ def test_the_batch_size_advised_leaves_every_batch_full_enough(
     with pytest.raises(UserError) as refused:
         looked(with_changes(ranking, batch_size=[8, 64]), folder)
     advice = re.search(
-        r"has ([\d,]+) that can .* at most ([\d,]+) in .* not 64", str(refused.value)
+        r"has ([\d,]+) that can .* not 64; up to ([\d,]+), batches are full", str(refused.value)
     )
     assert advice is not None
     queries, advised = map(int, advice.groups())

@@ -12,9 +12,10 @@ from datasets import Dataset
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.encoders.cross_encoder.load import load_selector
-from retrieval.training.loop.fit import Plan, fit
-from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.recipe import Settings, parse_recipe
+from retrieval.training.loop.fit import Plan
+from retrieval.training.loop.setup import save
+from retrieval.training.recipes.recipe import Settings, parse_recipe
+from tests.retrieval.training.alone import fit_alone, setup
 from tests.retrieval.training.killing import killed
 
 LETTERS = "abcdefgh"
@@ -42,8 +43,8 @@ def letters(rows: int, *, seed: int, swapped: bool = False) -> Dataset:
 def trained(
     base: Path, folder: Path, train: Dataset, dev: Dataset, the_plan: Plan, **options: Any
 ) -> Any:
-    task = task_of(parse_recipe(SELECTOR), str(base), the_plan.settings.max_length, "cpu")
-    return fit(task, train, dev, the_plan, folder, order={}, **options)
+    made = setup(parse_recipe(SELECTOR), base, the_plan.settings.max_length)
+    return fit_alone(made, train, dev, the_plan, folder, **options)
 
 
 def test_it_stops_after_two_epochs_that_are_no_better_and_keeps_the_best(
@@ -81,9 +82,10 @@ class Hungry(torch.nn.Module):
 
 def test_want_of_memory_is_told_with_what_to_make_smaller(bare: Path, tmp_path: Path) -> None:
     """Real: torch asks for more than there is."""
-    task = replace(task_of(parse_recipe(SELECTOR), str(bare), 24, "cpu"), make_loss=Hungry)
+    made = setup(parse_recipe(SELECTOR), bare)
+    made = replace(made, make_losses=dict.fromkeys(made.make_losses, Hungry))
     with pytest.raises(UserError, match="There is not enough memory for batches of 32 inputs"):
-        fit(task, letters(64, seed=1), letters(32, seed=2), plan(), tmp_path / "a", order={})
+        fit_alone(made, letters(64, seed=1), letters(32, seed=2), plan(), tmp_path / "a")
 
 
 def test_a_loss_that_is_no_number_ends_it_in_one_sentence(bare: Path, tmp_path: Path) -> None:
@@ -122,13 +124,12 @@ def test_every_seed_is_measured_on_the_same_batches_of_dev(
         }
     )
     losses = {
-        fit(
-            task_of(wanted, str(tiny_retriever), 24, "cpu"),
+        fit_alone(
+            setup(wanted, tiny_retriever),
             rows,
             rows,
             plan(1e-12, epochs=1, batch=48, seed=seed),
             tmp_path / str(seed),
-            order={},
         ).dev_loss
         for seed in (1, 2, 3)
     }

@@ -28,8 +28,8 @@ def set_up(call: Call) -> Reply:
         "study": study["study_id"],
         "amount": money.in_cents(amount),
         "fees": money.in_cents(money.fee(amount)),
-        "vat": 0,
-        "total_amount": money.in_cents(money.charge(amount)),
+        "vat": money.in_cents(money.tax(amount, call.session.readings)),
+        "total_amount": money.in_cents(money.charge(amount, call.session.readings)),
     }
     return Reply(answer, 201)
 

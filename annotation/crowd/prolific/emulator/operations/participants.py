@@ -1,4 +1,4 @@
-"""The other face: what participants do. No API of Prolific's, and no token is asked for."""
+"""The other face: what participants do, and the keys for anybody. No token is asked for."""
 
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from annotation.crowd.prolific.emulator.state import (
     messages,
     studies,
     submissions,
+    tokens,
 )
 from annotation.crowd.wire.session import Row
 
@@ -62,6 +63,8 @@ def begin(call: Call, participant_id: str, submission_id: str) -> Reply:
     }
     for name, value in values.items():
         url = url.replace(f"{{{{%{name}%}}}}", quote(value, safe=""))
+    if load(study["fields"])["is_external_study_url_secure"]:
+        url = tokens.secured(call.session, submission, url)
     return Reply({"url": url})
 
 
@@ -118,6 +121,11 @@ def write(call: Call, participant_id: str) -> Reply:
     return Reply(status=204)
 
 
+def keys(call: Call) -> Reply:
+    """By which the tokens of secured links are checked."""
+    return Reply(tokens.published())
+
+
 def _is_eligible(call: Call, study: Row, participant_id: str) -> bool:
     try:
         eligibility.check_eligible(call.session, study, participant_id)
@@ -168,4 +176,5 @@ OPERATIONS = (
     Operation("POST", f"{_OWN}/submissions/<submission_id>/return/", give_up),
     Operation("GET", f"{_OWN}/messages/", own_messages),
     Operation("POST", f"{_OWN}/messages/", write),
+    Operation("GET", "/.well-known/study/jwks.json", keys),
 )

@@ -161,7 +161,8 @@ def get_cost(call: Call, study_id: str) -> Reply:
         rewards += study["rewards_locked"]
 
     def part(amount: int) -> dict[str, object]:
-        parts = {"rewards": amount, "fees": money.fee(amount), "tax": 0}
+        tax = money.tax(amount, call.session.readings)
+        parts = {"rewards": amount, "fees": money.fee(amount), "tax": tax}
         return {
             name: {"amount": money.in_cents(it), "currency": study["currency"]}
             for name, it in parts.items()
@@ -175,7 +176,8 @@ def calculate_cost(call: Call) -> Reply:
     reward = fields.number("reward", 1, required=True) or 0
     places = fields.number("total_available_places", 1, required=True) or 0
     fields.check()
-    return Reply({"total_cost": money.in_cents(money.charge(money.CENT * reward * places))})
+    cost = money.charge(money.CENT * reward * places, call.session.readings)
+    return Reply({"total_cost": money.in_cents(cost)})
 
 
 def publish_at(call: Call) -> float | None:
@@ -196,7 +198,8 @@ def _short(call: Call, study: Row) -> dict[str, object]:
     counted = studies.counts(call.session, study["study_id"])
     # As documented: those that began less those that timed out or were returned.
     taken = counted.total() - counted["TIMED-OUT"] - counted["RETURNED"]
-    cost = money.charge(money.CENT * study["reward_cents"] * study["total_places"])
+    rewards = money.CENT * study["reward_cents"] * study["total_places"]
+    cost = money.charge(rewards, call.session.readings)
     return {
         "id": study["study_id"],
         "name": fields["name"],

@@ -30,6 +30,7 @@ LEAST_SCREEN_OUT_CENTS = 10
 LEAST_HOURLY_CENTS = {"GBP": 600, "USD": 800}
 TAGS = ("b", "i", "em", "strong", "s", "u", "h1", "h2", "ol", "ul", "li", "p")
 UNSUPPORTED = ("access_details", "data_collection_method", "filter_set_id", "credential_pool_id")
+NOT_YOURS = "You do not have permission to use this feature."
 MOST_NESTED = 8  # filters within filters; the real limit is not documented
 
 
@@ -46,6 +47,7 @@ def checked_study(body: Mapping[str, Any], readings: Readings) -> dict[str, Any]
         "internal_name": fields.text("internal_name"),
         "description": cleaned(fields.text("description", required=True) or ""),
         "external_study_url": _url(fields),
+        "is_external_study_url_secure": _secured(fields, readings),
         "prolific_id_option": fields.choice("prolific_id_option", ID_OPTIONS, required=True),
         "total_available_places": fields.number("total_available_places", 1, required=True),
         "estimated_completion_time": minutes,
@@ -62,7 +64,7 @@ def checked_study(body: Mapping[str, Any], readings: Readings) -> dict[str, Any]
         "submissions_config": _config(fields, body),
     }
     fields.check()
-    _check_codes(study["completion_codes"], study["reward"] or 0)
+    _check_codes(study["completion_codes"], study["reward"] or 0, readings)
     for rule in study["filters"]:
         _check_filter(rule, MOST_NESTED)
     return study
@@ -93,6 +95,14 @@ def _url(fields: Fields) -> str:
     if text and not is_web:
         fields.refuse("external_study_url", "Enter a valid URL.")
     return text
+
+
+def _secured(fields: Fields, readings: Readings) -> bool:
+    name, lacking = "is_external_study_url_secure", readings.secured_links != "enabled"
+    wanted = fields.flag(name)
+    if wanted and readings.secured_links == "refused":
+        fields.refuse(name, NOT_YOURS)
+    return wanted and not lacking
 
 
 def least_minutes(estimated: int) -> float:
@@ -140,7 +150,7 @@ def _config(fields: Fields, body: Mapping[str, Any]) -> dict[str, Any]:
     return {**limits, "auto_rejection_categories": []}
 
 
-def _check_codes(codes: list[Any], reward: int) -> None:
+def _check_codes(codes: list[Any], reward: int, readings: Readings) -> None:
     for code in codes:
         if not isinstance(code, dict):
             raise invalid("completion_codes", "Expected a dictionary of items.")
@@ -154,7 +164,10 @@ def _check_codes(codes: list[Any], reward: int) -> None:
     texts = [code["code"] for code in codes]
     if len(set(texts)) < len(texts):
         raise invalid("completion_codes", "Each code must be unique inside the study.")
-    if sum(action["action"] == SCREEN_OUT for it in codes for action in it["actions"]) > 1:
+    screen_outs = [it for code in codes for it in code["actions"] if it["action"] == SCREEN_OUT]
+    if screen_outs and readings.screen_outs == "refused":
+        raise invalid("completion_codes", NOT_YOURS)
+    if len(screen_outs) > 1:
         raise invalid("completion_codes", f"Only one code may have {SCREEN_OUT}.")
 
 

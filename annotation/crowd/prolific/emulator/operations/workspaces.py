@@ -4,6 +4,7 @@ from annotation.crowd.prolific.emulator.dispatch import Call, Operation, Reply
 from annotation.crowd.prolific.emulator.errors import unknown
 from annotation.crowd.prolific.emulator.fields import Fields
 from annotation.crowd.prolific.emulator.pagination import by_offset
+from annotation.crowd.prolific.emulator.readings import Readings
 from annotation.crowd.prolific.emulator.state import money
 from annotation.crowd.prolific.emulator.state.messages import researcher_id
 from annotation.crowd.prolific.emulator.store import create_project, create_workspace
@@ -45,17 +46,19 @@ def get_balance(call: Call, workspace_id: str) -> Reply:
         {
             "currency_code": row["currency"],
             "total_balance": money.in_cents(total),
-            "balance_breakdown": _breakdown(total),
+            "balance_breakdown": _breakdown(total, call.session.readings),
             "available_balance": money.in_cents(row["available"]),
-            "available_balance_breakdown": _breakdown(row["available"]),
+            "available_balance_breakdown": _breakdown(row["available"], call.session.readings),
         }
     )
 
 
-def _breakdown(amount: int) -> dict[str, object]:
-    """A fee of a third of the rewards is a quarter of the whole."""
-    fees = amount // 4
-    return {"rewards": money.in_cents(amount - fees), "fees": money.in_cents(fees), "vat": 0}
+def _breakdown(amount: int, readings: Readings) -> dict[str, object]:
+    """Of the whole: a fee of a third of the rewards, and the VAT on it."""
+    fees = amount * 1000 // (4000 + readings.vat_permille)
+    vat = fees * readings.vat_permille // 1000
+    parts = {"rewards": amount - fees - vat, "fees": fees, "vat": vat}
+    return {name: money.in_cents(part) for name, part in parts.items()}
 
 
 def list_projects(call: Call, workspace_id: str) -> Reply:

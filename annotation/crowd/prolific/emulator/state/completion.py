@@ -17,11 +17,13 @@ def code_of(study: Row, text: str | None, actor: str) -> dict[str, Any] | None:
 
 def complete(session: Session, submission: Row, text: str | None) -> None:
     """By the participant; a code that the study does not have waits for its review."""
-    submissions.complete(session, submission, text)
+    submissions.complete(session, submission, text, refresh=False)
     study = studies.study_row(session, submission["study_id"])
     code = code_of(study, text, "participant")
     for action in code["actions"] if code else ():
         perform(session, submission["submission_id"], action)
+    # Only now: whom a code screens out has filled no place on the way.
+    studies.refresh(session, submission["study_id"])
 
 
 def perform(

@@ -1,12 +1,13 @@
 """A workspace's wallet: what is available, locked by studies, and paid, with Prolific's fee.
 
 Amounts are integer hundredths of a cent. The fee is a third of what participants get, rounded up,
-as of an academic account; no VAT is added.
+as of an academic account; VAT on the fee is a reading.
 """
 
 from fractions import Fraction
 
 from annotation.crowd.prolific.emulator.errors import ApiError
+from annotation.crowd.prolific.emulator.readings import Readings
 from annotation.crowd.prolific.emulator.session import Session
 from annotation.crowd.wire.session import Row
 
@@ -17,8 +18,12 @@ def fee(rewards: int) -> int:
     return -(-rewards // 3)
 
 
-def charge(rewards: int) -> int:
-    return rewards + fee(rewards)
+def tax(rewards: int, readings: Readings) -> int:
+    return -(-fee(rewards) * readings.vat_permille // 1000)
+
+
+def charge(rewards: int, readings: Readings) -> int:
+    return rewards + fee(rewards) + tax(rewards, readings)
 
 
 def in_cents(amount: int) -> int | float:
@@ -35,8 +40,9 @@ def settle(session: Session, study: Row, *, locked: int, paid: int) -> None:
     """Have so much locked and paid for a study, both without fees; ApiError where funds lack."""
     before = study["rewards_paid"], study["rewards_paid"] + study["rewards_locked"]
     after = paid, paid + locked
-    newly_paid = charge(after[0]) - charge(before[0])
-    needed = charge(after[1]) - charge(before[1])
+    readings = session.readings
+    newly_paid = charge(after[0], readings) - charge(before[0], readings)
+    needed = charge(after[1], readings) - charge(before[1], readings)
     if before == after:
         return
     _require(session, study["workspace_id"], needed)
@@ -56,7 +62,7 @@ def settle(session: Session, study: Row, *, locked: int, paid: int) -> None:
 
 
 def lock_bonus(session: Session, study: Row, bonuses: int) -> None:
-    amount = charge(bonuses)
+    amount = charge(bonuses, session.readings)
     _require(session, study["workspace_id"], amount)
     _book(
         session,
@@ -70,7 +76,7 @@ def lock_bonus(session: Session, study: Row, bonuses: int) -> None:
 
 def pay_bonus(session: Session, study: Row, bonuses: int) -> None:
     """Out of what `lock_bonus` has locked."""
-    amount = charge(bonuses)
+    amount = charge(bonuses, session.readings)
     _book(
         session,
         "bonus",

@@ -44,7 +44,7 @@ def begin(session: Session, submission: Row) -> None:
     _move(session, submission, "ACTIVE", due_at=due, started_at=session.now)
 
 
-def complete(session: Session, submission: Row, code: str | None) -> None:
+def complete(session: Session, submission: Row, code: str | None, *, refresh: bool = True) -> None:
     """Completed: it waits for its review."""
     _move(
         session,
@@ -53,6 +53,7 @@ def complete(session: Session, submission: Row, code: str | None) -> None:
         due_at=session.now + REVIEW_SECONDS,
         completed_at=session.now,
         entered_code=code,
+        refresh=refresh,
     )
 
 

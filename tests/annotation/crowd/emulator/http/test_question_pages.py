@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from lxml import etree
 
+from annotation.crowd.emulator.question.html_page import SANDBOX
 from tests.annotation.crowd.emulator.forms import (
     asked,
     choice,
@@ -173,7 +174,7 @@ def test_a_page_of_a_requester_has_an_origin_of_its_own(turk: Turk, ada: Worker)
     assignment_id = ada.take(hit_id)
     outside = ada.open(assignment_id)
     (frame,) = parsed(outside.text).xpath("//iframe")
-    assert frame.get("sandbox") == "allow-scripts allow-forms allow-popups"
+    assert frame.get("sandbox") == SANDBOX
     assert frame.get("height") == "450"
     assert dict(parse_qsl(urlsplit(frame.get("src")).query)) == {
         "assignmentId": assignment_id,
@@ -182,9 +183,8 @@ def test_a_page_of_a_requester_has_an_origin_of_its_own(turk: Turk, ada: Worker)
         "turkSubmitTo": turk.url,
     }
     inside = ada.browser.get(frame.get("src"))
-    assert inside.headers["Content-Security-Policy"] == (
-        "sandbox allow-scripts allow-forms allow-popups"
-    )
+    assert inside.headers["Content-Security-Policy"] == f"sandbox {SANDBOX}"
+    assert "allow-same-origin" not in SANDBOX
     page = parsed(inside.text)
     assert page.forms[0].action == f"{turk.url}/mturk/externalSubmit"
     script = ada.browser.get(page.xpath("//script/@src")[0])

@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -14,12 +14,14 @@ from django.core.management import CommandError
 
 from annotation.crowd.emulator.__main__ import main
 from annotation.crowd.wire.faults import Faults
+from tests.annotation.crowd.emulator.conftest import running
 from tests.annotation.crowd.emulator.turk import SESSION, Clock, Turk
 from tests.support.command_line import quorum
 
 ROOT = Path(__file__).resolve().parents[5]
 MODULE = [sys.executable, "-m", "annotation.crowd.emulator"]
 COMMAND = [sys.executable, "-m", "config.commands", "crowd", "emulator"]
+ADULT = "00000000000000000060"
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def test_the_state_outlives_the_program(tmp_path: Path, ending: signal.Signals) 
         following = turk.api.list_qualification_types(
             MustBeRequestable=False, NextToken=token["NextToken"]
         )
-        assert following["NumResults"] == 4
+        assert following["NumResults"] == 5
 
 
 @pytest.mark.parametrize(
@@ -177,3 +179,18 @@ def test_it_runs_without_django_and_without_the_rest_of_quorum() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_a_file_of_an_earlier_version_gets_what_it_lacks(tmp_path: Path) -> None:
+    state = tmp_path / "state.sqlite3"
+    with running(state):
+        pass
+    with closing(sqlite3.connect(state)) as db:
+        db.execute("DROP TABLE batch_rows")
+        db.execute(f"DELETE FROM qualification_types WHERE qualification_type_id = '{ADULT}'")
+        db.commit()
+    for _ in range(2):
+        with running(state) as turk:
+            shown = turk.api.get_qualification_type(QualificationTypeId=ADULT)["QualificationType"]
+            assert (shown["Name"], shown["AutoGranted"]) == ("Worker_Adult", True)
+            assert turk.rows("SELECT * FROM batch_rows") == []

@@ -93,7 +93,7 @@ def test_what_is_not_in_the_list_is_an_answer_too() -> None:
     asks = form(choice("a", "b", other=other), required=True)
     assert fault(asks) == MISSING
     assert fault(asks, other="abc") is None
-    assert fault(asks, "a", other="abc") is None
+    assert fault(asks, "a", other="abc") == "Choose one answer or write another one, not both."
     assert fault(asks, other="abcd") == "Write at most 3 characters."
     two = form(choice("a", "b", low=2, high=2, other="<OtherSelection/>"))
     assert fault(two, "a", other="x") is None

@@ -139,6 +139,8 @@ def test_a_rejection_can_be_overridden_for_30_days(turk: Turk, ada: Worker, bob:
         turk.api.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=FEEDBACK)
     turk.clock.forward(30 * DAY)
     turk.api.approve_assignment(AssignmentId=early, OverrideRejection=True)
+    shown = turk.api.get_assignment(AssignmentId=early)["Assignment"]
+    assert "RequesterFeedback" not in shown  # what it was rejected with is not said of it any more
     turk.clock.forward(1)
     approve = turk.api.approve_assignment
     code, message = refusal(approve, AssignmentId=late, OverrideRejection=True)

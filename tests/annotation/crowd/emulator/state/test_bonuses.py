@@ -89,7 +89,7 @@ def test_a_bonus_needs_its_whole_price(start: Starter) -> None:
         ({"BonusAmount": "0"}, "from 0.01"),
         ({"BonusAmount": "10000.01"}, "to 10000.00"),
         ({"BonusAmount": "-1"}, "match the pattern"),
-        ({"Reason": " "}, "say why"),
+        ({"Reason": " "}, "Reason must not be empty"),
         ({"WorkerId": "ABOB"}, "not the work of worker ABOB"),
     ],
 )
@@ -131,3 +131,10 @@ def test_bonuses_are_listed_of_exactly_one_thing(turk: Turk) -> None:
         code, message = refusal(turk.api.list_bonus_payments, **given)
         assert code == "InvalidParameterValue"
         assert "Exactly one" in message
+
+
+@pytest.mark.parametrize("thing", ["HIT", "Assignment"])
+def test_bonuses_of_what_does_not_exist_are_refused(turk: Turk, thing: str) -> None:
+    code, message = refusal(turk.api.list_bonus_payments, **{f"{thing}Id": "NOSUCH"})
+    assert code == f"{thing}DoesNotExist"
+    assert message.endswith("NOSUCH does not exist.")

@@ -93,3 +93,24 @@ def test_only_what_exists_can_be_changed(turk: Turk) -> None:
     turk.api.update_expiration_for_hit(HITId=hit_id, ExpireAt=0)
     turk.api.delete_hit(HITId=hit_id)
     assert refusal(call, HITId=hit_id, HITTypeId=turk.hit_type())[0] == "InvalidHITState"
+
+
+@pytest.mark.parametrize("name", ["Title", "Description"])
+def test_what_workers_are_to_read_is_not_empty(turk: Turk, name: str) -> None:
+    for call, given in ((turk.api.create_hit, HIT), (turk.api.create_hit_type, {})):
+        for text in ("", " \n"):
+            code, message = refusal(call, **TYPE | given | {name: text})
+            assert (code, message) == ("InvalidParameterValue", f"{name} must not be empty.")
+
+
+def test_nobody_is_blocked_or_written_to_without_a_word(turk: Turk) -> None:
+    block = {"WorkerId": "AADA", "Reason": ""}
+    message = {"WorkerIds": ["AADA"], "Subject": "Hello", "MessageText": ""}
+    kind = {"Name": "x", "Description": "", "QualificationTypeStatus": "Active"}
+    for call, given in (
+        (turk.api.create_worker_block, block),
+        (turk.api.notify_workers, message),
+        (turk.api.create_qualification_type, kind),
+    ):
+        empty = next(name for name, value in given.items() if value == "")
+        assert refusal(call, **given)[1] == f"{empty} must not be empty."

@@ -26,7 +26,7 @@ def test_types_are_found_by_words_and_by_owner(turk: Turk) -> None:
         ]
 
     assert found(MustBeRequestable=False)[-1] == mine
-    assert len(found(MustBeRequestable=False)) == 6
+    assert len(found(MustBeRequestable=False)) == 7
     assert found(MustBeRequestable=True) == [mine]
     assert found(MustBeRequestable=False, MustBeOwnedByCaller=True) == [mine]
     assert found(MustBeRequestable=False, Query="excluded FROM") == [mine]
@@ -59,6 +59,21 @@ def test_a_score_is_granted_changed_revoked_and_granted_again(turk: Turk, ada: W
     assert again[0] == "InvalidQualificationState"
     grant(turk, type_id, "AADA", 7)
     assert score(**who)["Qualification"]["Status"] == "Granted"
+
+
+def test_workers_read_of_what_they_are_given_and_why_it_is_taken_away(
+    turk: Turk, ada: Worker
+) -> None:
+    who = {"QualificationTypeId": own_type(turk), "WorkerId": "AADA"}
+    turk.api.associate_qualification_with_worker(**who, IntegerValue=7)
+    turk.api.associate_qualification_with_worker(**who, IntegerValue=8, SendNotification=False)
+    turk.api.disassociate_qualification_from_worker(**who, Reason="Too many slips.")
+    turk.api.associate_qualification_with_worker(**who, SendNotification=False)
+    turk.api.disassociate_qualification_from_worker(**who)
+    assert [tuple(row) for row in turk.rows("SELECT subject, text FROM notifications")] == [
+        ("You have the qualification known workers", "Your value: 7. of this requester"),
+        ("You no longer have the qualification known workers", "Too many slips."),
+    ]
 
 
 def test_workers_are_listed_by_the_state_of_their_qualification(turk: Turk) -> None:

@@ -168,19 +168,19 @@ def test_more_places_open_a_completed_study_unless_stop_is_final(start: Start, f
 
 def test_places_only_grow_and_their_money_is_locked(prolific: Prolific) -> None:
     study_id = prolific.study()
-    assert prolific.client.studies.raise_places(study_id, 3).total_available_places == 3
+    assert prolific.client.studies.enlarge(study_id, 3).total_available_places == 3
     assert prolific.wallet()[1] == 40_000
     with pytest.raises(CrowdError, match="only grow"):
-        prolific.client.studies.raise_places(study_id, 2)
+        prolific.client.studies.enlarge(study_id, 2)
     with pytest.raises(CrowdError, match="top up"):
-        prolific.client.studies.raise_places(study_id, 1_000_000)
+        prolific.client.studies.enlarge(study_id, 1_000_000)
     assert prolific.client.studies.get(study_id).total_available_places == 3
 
 
 def test_a_draft_changes_in_any_field_and_a_published_study_in_few(prolific: Prolific) -> None:
     study_id = prolific.draft()
     assert prolific.client.studies.patch(study_id, name="New", reward=50).reward_cents == 50
-    assert prolific.client.studies.raise_places(study_id, 1).total_available_places == 1
+    assert prolific.client.studies.enlarge(study_id, 1).total_available_places == 1
     prolific.client.studies.transition(study_id, "PUBLISH")
     assert prolific.client.studies.patch(study_id, internal_name="x").internal_name == "x"
     for field, value in (("name", "Newer"), ("reward", 60), ("description", "<p>New</p>")):

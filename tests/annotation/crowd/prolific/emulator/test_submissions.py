@@ -152,6 +152,22 @@ def test_a_rejection_is_undone_by_one_reading(start: Start, allowed: bool) -> No
     assert prolific.wallet()[2] == 13_334
 
 
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_return_is_undone_by_the_same_reading(start: Start, allowed: bool) -> None:
+    prolific = start(undo=allowed)
+    person, study_id = prolific.person(), prolific.study()
+    submission_id = person.do(study_id)
+    person.give_up(submission_id)
+    undone = prolific.transition("submissions", submission_id, action="UNRETURN")
+    if not allowed:
+        assert undone.status_code == 400
+        return
+    assert undone.json()["status"] == "AWAITING REVIEW"
+    assert study_id not in person.offers()  # the place is taken again
+    assert prolific.client.submissions.approve(submission_id).status == "APPROVED"
+    assert prolific.wallet()[2] == 13_334
+
+
 def test_nothing_is_undone_for_which_there_is_no_place(start: Start) -> None:
     prolific = start(undo=True)
     study_id, ada, bob, eve = prolific.study(), *people(prolific, 3)

@@ -1,0 +1,69 @@
+"""What aggregators read of a campaign, and what they are measured by."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import Case, Count, F, IntegerField, QuerySet, Sum, Value, When
+from django.db.models.functions import Coalesce
+
+from annotation.models import Campaign, Control, Exclusion, ExpertLabel, Judgment
+from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING, ROWS, valid_judgments
+from annotation.protocol.aggregation.table import UNKNOWN, Ints, VoteTable
+
+COLUMNS = np.dtype([("item", np.int64), ("worker", np.int64), ("vote", np.int64)])
+
+
+class Votes(NamedTuple):
+    """`triplets`: the keys of the first items, the controls follow them. `workers`: the keys of
+    the workers but for the last one, who is anybody new."""
+
+    table: VoteTable
+    triplets: Ints
+    workers: Ints
+
+
+def vote_table(campaign: Campaign) -> Votes:
+    """The valid votes and all reviewed answers to controls, those of failed work too: what work
+    fails says how good a worker is."""
+    votes = _rows(valid_judgments(campaign), F("triplet_id"))
+    right = Case(
+        When(item__control__kind=Control.Kind.POSITIVE, then=Value(1)),
+        default=Value(0),
+        output_field=IntegerField(),
+    )
+    answered = Judgment.objects.filter(
+        triplet=None,
+        assignment__hit__campaign=campaign,
+        assignment__passed__isnull=False,
+    ).exclude(worker__in=Exclusion.in_force(campaign).values("worker"))
+    # A control's number, with its label in the last bit.
+    answers = _rows(answered, F("item__control_id") * 2 + right)
+    triplets, items = np.unique(votes["item"], return_inverse=True)
+    controls, known_items = np.unique(answers["item"], return_inverse=True)
+    workers, worker = np.unique(
+        np.concatenate([votes["worker"], answers["worker"]]), return_inverse=True
+    )
+    table = VoteTable(
+        item=np.concatenate([items, known_items + len(triplets)]),
+        worker=worker,
+        vote=np.concatenate([votes["vote"], answers["vote"]]),
+        known=np.concatenate([np.full(len(triplets), UNKNOWN), controls % 2]),
+        workers=len(workers) + 1,
+    )
+    return Votes(table, triplets, workers)
+
+
+def _rows(judgments: QuerySet[Judgment], item: Any) -> Any:
+    rows = judgments.order_by("pk").values_list(item, "worker_id", "value")
+    return np.fromiter(rows.iterator(chunk_size=ROWS), COLUMNS)
+
+
+def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
+    """Triplet -> how many experts who had seen no vote said yes, and no."""
+    said = ExpertLabel.objects.filter(
+        triplet__campaign=campaign, source__in=CHOSEN_WITHOUT_LOOKING
+    ).order_by()
+    rows = said.values_list("triplet").annotate(
+        experts=Count("pk"), yes=Sum(Coalesce("blind_label", "label"))
+    )
+    return {triplet: (yes, experts - yes) for triplet, experts, yes in rows}

@@ -1,0 +1,132 @@
+"""An experiment of answers, after QUADRo's Table 4: questions whose answers are known are put to
+the database by whole systems, each a retriever with or without a selector.
+
+Each model is trained by its recipe, with a stage fewer where a system is not tuned; of its seeds
+the best answers. The index that people search stays the one that it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from core.progress import no_progress
+from exports.experiments.experiment import ACCURACY, System
+from exports.experiments.release_materials import QUESTIONS
+from exports.experiments.table import NOTE, markdown, printed
+from exports.experiments.training import Run, Training, best
+from retrieval.answering.ablations import OpenSystems
+from retrieval.answering.ablations import System as Parts
+from retrieval.answering.answer import CANDIDATES, Answerer
+from retrieval.answering.answer_match import PROXY
+from retrieval.answering.known_answers import read_known
+from retrieval.answering.scoring import Outcome, compared, outcomes
+from retrieval.index.versions import choose, current_indexes
+from retrieval.indexing.build import build_index
+from retrieval.ranking.bootstrap import LEVEL
+from retrieval.ranking.fusion import ALONE, BM25
+from retrieval.training.recipes.recipe import Recipe
+
+
+class Model(NamedTuple):
+    """By what it is trained; of several systems it is one model."""
+
+    name: str
+    recipe: Recipe
+
+
+def run_answers(run: Run) -> dict[str, Any]:
+    systems = [one for one in run.experiment.systems if one.recipe is not None]
+    models = {one.name: dict(_models(run, one)) for one in systems}
+    every = {model.name: model.recipe for of in models.values() for model in of.values()}
+    known = {
+        name: read_known(run.there(QUESTIONS, file))
+        for name, file in run.experiment.questions.items()
+    }
+    run.require(every.values(), ())
+    run.out.mkdir(parents=True, exist_ok=True)
+    trained = {
+        name: run.train(name, recipe, f"{number} of {len(every)}, {name}")
+        for number, (name, recipe) in enumerate(every.items(), 1)
+    }
+    with _index_kept():
+        opened = OpenSystems(run.device)
+        answerers = {one.name: _answerer(run, one, models, trained, opened) for one in systems}
+    asked = {}
+    for name, questions in known.items():
+        run.begin(f"Answering {name}", len(questions) * len(systems))
+        asked[name] = {
+            system: outcomes(answerer, questions, CANDIDATES, run.step)
+            for system, answerer in answerers.items()
+        }
+    result = {
+        "title": run.experiment.title,
+        "report": str(run.path(".md")),
+        "release": str(run.release),
+        "against": run.experiment.against,
+        "answers": {
+            name: {"questions": len(known[name]), "systems": _compared(run, of)}
+            for name, of in asked.items()
+        },
+        "papers": [_printed(system, run.experiment.source) for system in run.experiment.systems],
+        "notes": [
+            run.note(every.values()),
+            f"In percent, with {LEVEL:.0%} bootstrap intervals over the questions; p: a paired "
+            f"randomization test against {run.experiment.against}. Right: {PROXY}.",
+            NOTE,
+        ],
+    }
+    run.write(result, markdown(result))
+    return result
+
+
+def _models(run: Run, system: System) -> Iterator[tuple[str, Model]]:
+    """Its retriever and its selector."""
+    assert system.answering is not None
+    untuned = system.answering.untuned
+    recipes = {"retriever": system.recipe, "selector": system.answering.selector}
+    for kind, path in recipes.items():
+        if path is not None:
+            name = f"{path.stem}-untuned" if untuned else path.stem
+            yield kind, Model(name, run.recipe(path, system, stages=-1 if untuned else None))
+
+
+@contextmanager
+def _index_kept() -> Iterator[None]:
+    before = [index for index in current_indexes() if index.corpus is None]
+    try:
+        yield
+    finally:
+        for index in before:
+            choose(index)
+
+
+def _answerer(
+    run: Run,
+    system: System,
+    models: Mapping[str, Mapping[str, Model]],
+    trained: Mapping[str, Training],
+    opened: OpenSystems,
+) -> Answerer:
+    assert system.answering is not None
+    of_system = models[system.name]
+    retriever = of_system["retriever"]
+    folder = run.model(retriever.name) / best(trained[retriever.name])
+    run.begin(f"Indexing for {system.name}", 0)
+    index = build_index(str(folder), retriever.recipe.form, run.device, no_progress)
+    selector = str(run.model(of_system["selector"].name)) if "selector" in of_system else None
+    retrievers = (BM25,) if system.answering.search == BM25 else ALONE
+    return opened.answerer(Parts(system.name, index, selector, retrievers))
+
+
+def _compared(run: Run, asked: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
+    """By the names of the systems, in their order."""
+    other = run.experiment.against
+    rows = {str(row["system"]): row for row in compared({other: asked[other], **asked})}
+    return {name: rows[name] for name in asked}
+
+
+def _printed(system: System, source: str) -> dict[str, Any]:
+    accuracy = {name: of[ACCURACY] for name, of in system.paper_of_sets.items()}
+    return printed(system, source, accuracy)

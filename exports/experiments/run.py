@@ -1,0 +1,219 @@
+"""Runs an experiment: trains its models, measures them, and writes its table.
+
+Stopped, it goes on with the training that was under way: each is a model of its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from django.conf import settings as site
+
+from core.errors import UserError
+from exports.comparison.compare import compare, over_runs, p_over_runs
+from exports.comparison.hit_plot import plot_path, write_hit_plot
+from exports.comparison.named_runs import NamedRuns
+from exports.evaluation.score_model import ScoreRequest, score
+from exports.experiments.answers import run_answers
+from exports.experiments.experiment import SEARCHED, Experiment, MeasuredSet, System
+from exports.experiments.table import NOTE, markdown, printed
+from exports.experiments.training import Begin, Run, Step, Training, best, change
+from retrieval.ranking.records import read
+from retrieval.training.lazy import measure_material
+from retrieval.training.recipes.recipe import Recipe, read_recipe
+
+SPLITS = ("test", "dev")
+
+
+@dataclass(frozen=True)
+class Measurable:
+    """A system that was run: its runs on the release, and its models, one a seed."""
+
+    system: System
+    runs: NamedRuns
+    models: tuple[str, ...]
+
+
+def run_experiment(
+    experiment: Experiment,
+    release: Path,
+    out: Path,
+    *,
+    size: str,
+    device: str,
+    begin: Begin,
+    step: Step,
+) -> dict[str, Any]:
+    """What `compare` gives, with sets and the paper's figures; report, data and plot lie in `out`.
+
+    All recipes are read before the first is trained.
+    """
+    run = Run(experiment, release, out, size, device, begin, step)
+    if experiment.questions:
+        return run_answers(run)
+    recipes = dict(_recipes(run))
+    _require_retrievers(experiment, recipes)
+    measured = [_there(run, one) for one in experiment.sets]
+    sets = (file for one in measured for file in (one.source.file, one.dev) if file)
+    run.require(recipes.values(), sets)
+    out.mkdir(parents=True, exist_ok=True)
+    plot = plot_path(run.path("-hit.svg"))
+    measurable = list(_measurable(run, recipes))
+    result = compare(
+        [one.runs for one in measurable],
+        release,
+        split="test",
+        way=experiment.way,
+        against=experiment.against,
+        paper=False,
+        by=experiment.by,
+    )
+    papers = [printed(system, experiment.source, system.paper) for system in experiment.systems]
+    result |= {
+        "title": experiment.title,
+        "report": str(run.path(".md")),
+        "papers": {"note": NOTE, "systems": papers, "hit_at": []},
+        "counts": _counts(run),
+        "sets": [_measured(run, one, measurable) for one in measured],
+        "notes": [run.note(recipes.values()), *cast(list[str], result["notes"])],
+    }
+    for one in cast(list[dict[str, Any]], result["systems"]):
+        one["runs"] = [run.portable(Path(path)) for path in one["runs"]]
+    run.write(result, markdown(result))
+    write_hit_plot(plot, result)
+    return result
+
+
+def _recipes(run: Run) -> Iterator[tuple[str, Recipe]]:
+    """By the names of teachers and systems, teachers first."""
+    for name, path in run.experiment.teachers.items():
+        size = run.experiment.settings(run.size)
+        size.pop("base", None)  # that of the systems is not the teachers'
+        yield name, run.with_materials(read_recipe(path, partial(change, size=size, teachers={})))
+    teachers = {name: run.model(name).name for name in run.experiment.teachers}
+    for system in run.experiment.systems:
+        if system.recipe is not None:
+            yield (
+                system.name,
+                run.recipe(system.recipe, system, teachers=teachers, stages=system.stages),
+            )
+
+
+def _there(run: Run, one: MeasuredSet) -> MeasuredSet:
+    kind, dev = one.source.kind, one.dev
+    file = run.there(kind, one.source.file)
+    return replace(one, source=replace(one.source, file=file), dev=dev and run.there(kind, dev))
+
+
+def _require_retrievers(experiment: Experiment, recipes: Mapping[str, Recipe]) -> None:
+    """Where a set is searched."""
+    selectors = {name for name, recipe in recipes.items() if recipe.kind == "selector"}
+    for one in experiment.sets:
+        if one.source.kind in SEARCHED and (those := selectors - set(experiment.teachers)):
+            raise UserError(
+                f"{experiment.name} measures {min(those)} on {one.name}, which is searched: an "
+                "answer selector cannot look for the nearest of many texts."
+            )
+
+
+def _measurable(run: Run, recipes: Mapping[str, Recipe]) -> Iterator[Measurable]:
+    """Trains what was not trained before."""
+    trained: dict[str, Training] = {}
+    for number, (name, recipe) in enumerate(recipes.items(), 1):
+        where = f"{number} of {len(recipes)}, {name}"
+        system = next((one for one in run.experiment.systems if one.name == name), None)
+        if system is not None and system.untrained:
+            run.begin(f"{where}: measuring it as it is", 0)
+            yield _as_it_is(run, system, recipe)
+            continue
+        if system is not None and system.recipe is not None:
+            teachers = {
+                name: f"{run.model(name).name}/{best(trained[name])}"
+                for name in run.experiment.teachers
+            }
+            recipe = run.recipe(system.recipe, system, teachers=teachers, stages=system.stages)
+        trained[name] = run.train(name, recipe, where)
+        if system is not None:
+            yield _as_trained(system, trained[name])
+
+
+def _as_it_is(run: Run, system: System, recipe: Recipe) -> Measurable:
+    runs = {split: run.path(f"-{system.name}.{split}.run") for split in SPLITS}
+    for split, path in runs.items():
+        path.unlink(missing_ok=True)
+        score(ScoreRequest(recipe.base, run.release, split, recipe.form, run.device), path)
+    return Measurable(
+        system, NamedRuns(system.name, (runs["test"],), (runs["dev"],)), (recipe.base,)
+    )
+
+
+def _as_trained(system: System, training: Training) -> Measurable:
+    folder = Path(site.MODELS_DIR) / training["name"]
+    test, dev = (
+        tuple(folder / "runs" / f"{split}.seed-{one['seed']}.run" for one in training["trainings"])
+        for split in SPLITS
+    )
+    models = tuple(str(folder / one["model"]) for one in training["trainings"])
+    return Measurable(system, NamedRuns(system.name, test, dev), models)
+
+
+def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str, Any]:
+    """Each system's figures over its seeds, tested against the same one as on the release."""
+    run.begin(f"Measuring {of.name}", 0)
+    figures = {
+        one.system.name: [
+            measure_material(
+                model,
+                kind=of.source.kind,
+                file=of.source.file,
+                dev=of.dev,
+                by=of.by,
+                among=of.among,
+                device=run.device,
+            )
+            for model in one.models
+        ]
+        for one in systems
+    }
+    others = figures[run.experiment.against]
+    source = run.experiment.source
+    return {
+        "name": of.name,
+        "kind": of.source.kind,
+        "rows": others[0]["rows"],
+        "systems": [
+            {
+                "name": name,
+                "runs": len(seeds),
+                "thresholds": [one["threshold"] for one in seeds],
+                "figures": {
+                    figure: {
+                        **over_runs(ours := [one["figures"][figure] for one in seeds]),
+                        "p_runs": None
+                        if seeds is others
+                        else p_over_runs(ours, [one["figures"][figure] for one in others]),
+                    }
+                    for figure in seeds[0]["figures"]
+                },
+            }
+            for name, seeds in figures.items()
+        ],
+        "papers": [
+            printed(system, source, system.paper_of_sets[of.name])
+            for system in run.experiment.systems
+            if of.name in system.paper_of_sets
+        ],
+    }
+
+
+def _counts(run: Run) -> dict[str, dict[str, Mapping[str, int]]]:
+    """The release's beside the paper's, of the splits that the paper counts."""
+    counted: dict[str, dict[str, Mapping[str, int]]] = {}
+    for split, paper in run.experiment.counts.items():
+        sizes = [len(record.candidates) for record in read(run.release / f"{split}.jsonl")]
+        counted[split] = {"ours": {"queries": len(sizes), "candidates": sum(sizes)}, "paper": paper}
+    return counted

@@ -1,0 +1,119 @@
+"""An experiment's table in words: that of the comparison, and one for each other set. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from core.text.markdown import escape
+from core.text.markdown import table as markdown_table
+from exports.comparison import report
+from exports.comparison.report import NONE, aligned, as_printed, percent
+from exports.experiments.experiment import COUNTED, Figures, System
+
+NOTE = "Figures of the paper are of its own data and models, shown for orientation."
+
+Row = Sequence[str]
+
+
+def text(result: Mapping[str, Any]) -> str:
+    if "answers" in result:
+        answers = "\n".join(aligned(*_answers(result)))
+        return "\n\n".join([answers, *result["notes"]])
+    counts = ["\n".join(aligned(*_counts(result)))] if result["counts"] else []
+    sets = ("\n".join([_head(one), *aligned(*_table(one))]) for one in result["sets"])
+    return "\n\n".join([*counts, report.text(result), *sets])
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    title = f"# {escape(result['title'])}"
+    if "answers" in result:
+        notes = map(escape, result["notes"])
+        return "\n\n".join([title, markdown_table(*_answers(result)), *notes]) + "\n"
+    counts = [markdown_table(*_counts(result))] if result["counts"] else []
+    sets = (f"## {escape(_head(one))}\n\n{markdown_table(*_table(one))}" for one in result["sets"])
+    return "\n\n".join([title, *counts, report.markdown(result), *sets]) + "\n"
+
+
+def _answers(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    """A column for each file of questions; ours, then the paper's."""
+    columns = result["answers"]
+    ours = [
+        (name, *(_answered(column["systems"][name]) for column in columns.values()))
+        for name in next(iter(columns.values()))["systems"]
+    ]
+    theirs = [
+        (
+            f"{one['name']} ({one['source']})",
+            *(_printed_accuracy(one["figures"].get(name)) for name in columns),
+        )
+        for one in result["papers"]
+    ]
+    return ("system", *columns), [*ours, *theirs]
+
+
+def _answered(of: Mapping[str, Any]) -> str:
+    accuracy, less = of["accuracy"], of["difference"]
+    ends = f"{percent(accuracy['low'])} to {percent(accuracy['high'])}"
+    return f"{percent(accuracy['value'])} ({ends})" + (f", p {less['p']:.4f}" if less else "")
+
+
+def _printed_accuracy(figure: Mapping[str, Any] | None) -> str:
+    return "" if figure is None else as_printed(figure["value"])
+
+
+def _counts(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    rows: list[Row] = [
+        (
+            split,
+            *(f"{of[name]:,}" if name in of else "" for of in both.values() for name in COUNTED),
+        )
+        for split, both in result["counts"].items()
+    ]
+    return ("split", *COUNTED, *(f"the paper's {name}" for name in COUNTED)), rows
+
+
+def _head(of: Mapping[str, Any]) -> str:
+    return f"{of['name']}: {of['rows']:,} {of['kind']}"
+
+
+def _table(of: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    """Ours, then the paper's."""
+    every = [*of["systems"], *of["papers"]]
+    names = list(dict.fromkeys(name for one in every for name in one["figures"]))
+    ours = [
+        (one["name"], str(one["runs"]), *(_ours(one["figures"].get(name)) for name in names))
+        for one in of["systems"]
+    ]
+    theirs = [
+        (f"{one['name']} ({one['source']})", "", *(_theirs(one["figures"], names)))
+        for one in of["papers"]
+    ]
+    return ("system", "runs", *names), [*ours, *theirs]
+
+
+def _ours(figure: Mapping[str, Any] | None) -> str:
+    if figure is None or figure["value"] is None:
+        return NONE
+    p = "" if figure["p_runs"] is None else f", p {figure['p_runs']:.4f}"
+    return f"{percent(figure['value'])} ± {percent(figure['deviation'])}{p}"
+
+
+def _theirs(figures: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        parts = figures[name].values() if name in figures else ()
+        yield " ± ".join(as_printed(part) for part in parts if part is not None)
+
+
+def printed(system: System, source: str, figures: Figures) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "source": f"{source}; not run here: {system.lacks}" if system.lacks else source,
+        "figures": {
+            metric: {
+                "value": value / 100,
+                "deviation": None if deviation is None else deviation / 100,
+            }
+            for metric, (value, deviation) in figures.items()
+        },
+    }

@@ -1,0 +1,176 @@
+"""The models of an experiment: recipes at a size, trained under names that stay the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings as site
+
+from core.errors import UserError
+from core.files.whole import write_whole
+from exports.experiments.experiment import Experiment, System
+from exports.experiments.release_materials import tiny_material
+from exports.experiments.sizes import LAMBDA, LAST, TINY
+from retrieval.training.data.release_splits import MANIFEST
+from retrieval.training.lazy import train_model
+from retrieval.training.recipes.recipe import Recipe, read_recipe
+from retrieval.vectors.checksums import sha256_of
+
+DIGITS = 8  # of the release's digest, in the names of models
+
+Begin = Callable[[str, int], object]
+Step = Callable[[int], object]
+Training = Mapping[str, Any]  # what training.json holds
+
+
+@dataclass(frozen=True)
+class Run:
+    experiment: Experiment
+    release: Path
+    out: Path
+    size: str
+    device: str
+    begin: Begin
+    step: Step
+
+    @property
+    def prefix(self) -> str:
+        """Of the names of what it makes."""
+        manifest = self.release / MANIFEST
+        digest = sha256_of(manifest)[:DIGITS] if manifest.is_file() else "none"
+        return f"{self.experiment.name}-{self.size}-{digest}"
+
+    def path(self, ending: str) -> Path:
+        return self.out / f"{self.prefix}{ending}"
+
+    def model(self, name: str) -> Path:
+        """The folder of its training."""
+        return Path(site.MODELS_DIR) / f"{self.prefix}-{name}"
+
+    def train(self, name: str, recipe: Recipe, where: str) -> Training:
+        """`where`: the model among all of them, in words."""
+        return train_model(
+            recipe,
+            release=self.release,
+            name=self.model(name).name,
+            pairs=None,
+            device=self.device,
+            begin=lambda words, steps: self.begin(f"{where}: {words}", steps),
+            step=self.step,
+        )
+
+    def note(self, recipes: Iterable[Recipe]) -> str:
+        """What a reader must know before they compare with the paper."""
+        bases = ", ".join(sorted({Path(one.base).name for one in recipes}))
+        size = f"Size {self.size}, trained from {bases or 'nothing'}"
+        if self.size == TINY:
+            return (
+                f"{size}: its figures mean nothing. Rows of the release stand for materials that "
+                "are not there."
+            )
+        return f"{size}." if self.size == "paper" else f"{size}: the paper's models are larger."
+
+    def there(self, kind: str, file: Path) -> Path:
+        """The file of a material, or what stands for it."""
+        if self.size != TINY or file.exists():
+            return file
+        return tiny_material(kind, self.release, self.out / TINY)
+
+    def with_materials(self, recipe: Recipe) -> Recipe:
+        return replace(
+            recipe,
+            materials={
+                name: replace(source, file=self.there(source.kind, source.file))
+                for name, source in recipe.materials.items()
+            },
+        )
+
+    def portable(self, path: Path) -> str:
+        """As it is named on every machine: from the data folder, or from where the report is."""
+        roots = (Path(site.DATA_DIR).resolve(), self.out.resolve())
+        inside = [one for one in roots if path.resolve().is_relative_to(one)]
+        return path.resolve().relative_to(inside[0]).as_posix() if inside else path.name
+
+    def write(self, result: Mapping[str, Any], report: str) -> None:
+        """What is kept names no folder of this machine."""
+        kept = {**result, "report": self.path(".md").name, "release": self.release.name}
+        write_whole(self.path(".md"), [report.encode()])
+        write_whole(self.path(".json"), [json.dumps(kept, indent=2).encode(), b"\n"])
+
+    def require(self, recipes: Iterable[Recipe], others: Iterable[Path]) -> None:
+        """Before hours of training: all materials and other files are there."""
+        files = [*others]
+        files += [source.file for recipe in recipes for source in recipe.materials.values()]
+        if missing := [file for file in files if not file.exists()]:
+            raise UserError(
+                f"{self.experiment.name} lacks "
+                f"{', '.join(dict.fromkeys(os.path.normpath(file) for file in missing))}: "
+                "docs/training.md and the paper's page in docs/training say how materials are made."
+            )
+
+    def recipe(
+        self,
+        path: Path,
+        system: System,
+        *,
+        teachers: Mapping[str, str] | None = None,
+        stages: int | None = None,
+    ) -> Recipe:
+        """At the experiment's size; `stages`: see `change`."""
+        size = self.experiment.settings(self.size, system)
+        changed = partial(change, size=size, teachers=teachers or {}, stages=stages)
+        return self.with_materials(read_recipe(path, changed))
+
+
+def change(
+    values: dict[str, Any],
+    *,
+    size: Mapping[str, Any],
+    teachers: Mapping[str, str],
+    stages: int | None = None,
+) -> None:
+    """The size's settings hold in all stages; teachers are the models that were trained for it.
+
+    `stages`: the first so many are kept; below 0, so many are left out at the end.
+    """
+    values |= {name: value for name, value in size.items() if name not in (LAMBDA, LAST)}
+    if isinstance(base := values.get("base"), Mapping):
+        values["base"] = base.get(values.get("kind"))
+    given = values.get("stages")
+    every = given[:stages] if isinstance(given, list) else []
+    if isinstance(given, list):
+        values["stages"] = every
+    for stage in every:
+        if isinstance(stage, dict):
+            for name in size:
+                stage.pop(name, None)
+            tasks = stage.get("tasks")
+            for task in tasks if isinstance(tasks, list) else ():
+                if isinstance(task, dict):
+                    _change_task(task, size, teachers)
+    last = every[-1] if every and isinstance(every[-1], dict) else values
+    last |= size.get(LAST, {})
+
+
+def _change_task(
+    task: dict[str, Any], size: Mapping[str, Any], teachers: Mapping[str, str]
+) -> None:
+    if "batch_size" in size:
+        task.pop("batch_size", None)
+    if task.get("teacher") in teachers:
+        task["teacher"] = teachers[task["teacher"]]
+    objective = task.get("objective")
+    for numbers in objective.values() if isinstance(objective, dict) else ():
+        if LAMBDA in size and isinstance(numbers, dict) and LAMBDA in numbers:
+            numbers[LAMBDA] = size[LAMBDA]
+
+
+def best(training: Training) -> str:
+    [model] = [one["model"] for one in training["trainings"] if one["seed"] == training["best"]]
+    return str(model)

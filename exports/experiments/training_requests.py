@@ -1,0 +1,176 @@
+"""Asking for trainings, scores and experiments. Light: every page of the site loads it.
+
+A training that is stopped, by whatever, goes on where it was when the same is asked for again: its
+folder in MODELS_DIR holds what was learned so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from annotation.access.audit_log import Actor, logged
+from annotation.access.roles import DOWNLOAD, campaigns_where
+from core.errors import UserError
+from exports.experiments.sizes import SIZES
+from exports.layout.files import SPLIT_FILES
+from exports.models import Release
+from retrieval.jobs.queue import cancel, request
+from retrieval.models import Job
+from retrieval.registry.names import require_own_name, require_untaken
+from retrieval.registry.registry import model_named
+from retrieval.training.recipes.recipe import load_yaml, read_recipe
+
+Kind = Literal["train", "score", "experiment"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+RECIPES = settings.BASE_DIR / "recipes"
+EXPERIMENTS = "experiments"
+SPLITS = tuple(name.removesuffix(".jsonl") for name in SPLIT_FILES)
+
+
+@dataclass(frozen=True)
+class WantedTraining:
+    kind: Kind
+    of: str  # a recipe's name, a registered model's, or an experiment's
+    campaign: str
+    number: int  # of its release
+    name: str = ""  # of the model that a training makes; else its recipe's
+    split: str = "test"  # that a model scores
+    size: str = "cpu"  # of an experiment
+
+    @property
+    def model(self) -> str:
+        return self.name or self.of.rpartition("/")[2]
+
+    @property
+    def release(self) -> str:
+        return f"{self.campaign}-{self.number}"
+
+    @property
+    def subject(self) -> str:
+        """Of its job: the same is not done twice at once."""
+        if self.kind == "train":
+            return self.model
+        what = self.split if self.kind == "score" else self.size
+        return f"{self.of}, {what}, on {self.release}"
+
+
+def recipes() -> list[str]:
+    """Names of the recipes that Quorum ships."""
+    return [one for one in _names(RECIPES) if not one.startswith(f"{EXPERIMENTS}/")]
+
+
+def experiments() -> list[str]:
+    return list(_names(RECIPES / EXPERIMENTS))
+
+
+@cache  # what is shipped changes with the code alone
+def _names(folder: Path) -> tuple[str, ...]:
+    names = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*.yaml"))
+    return tuple(sorted(path.as_posix() for path in names))
+
+
+def releases_for(user: User) -> QuerySet[Release]:
+    """Those that the person may train on: what a model has learned, its releases have told it."""
+    mine = campaigns_where(user, DOWNLOAD)
+    rows = Release.objects.filter(campaign__in=mine).select_related("campaign")
+    return rows.defer("stats", "changes").order_by("-pk")
+
+
+def start_training(wanted: WantedTraining, *, by: Actor) -> Job:
+    """UserError where it cannot be done, or is under way."""
+    assert by.user is not None
+    with logged(by, wanted.kind, subject=wanted.subject) as entry:
+        entry.details = asdict(wanted)
+        return _request(wanted, by.user)
+
+
+def cancel_training(job: Job, *, by: Actor) -> None:
+    with logged(by, "cancel-training", subject=job.subject, kind=job.kind):
+        cancel(job, by=by.name)
+
+
+def resume_training(job: Job, *, by: Actor) -> Job:
+    """The same once more; UserError where it is under way, or was done to its end."""
+    if job.state != Job.State.FAILED:
+        raise UserError("Only a training that was stopped can be resumed.")
+    return start_training(WantedTraining(**job.arguments), by=by)
+
+
+def trainings_for(user: User) -> QuerySet[Job]:
+    """One's own; the staff sees all."""
+    jobs = Job.objects.filter(kind__in=KINDS).select_related("requested_by").order_by("-pk")
+    return jobs if user.is_staff else jobs.filter(requested_by=user)
+
+
+def _request(wanted: WantedTraining, by: User) -> Job:
+    release = releases_for(by).filter(campaign__name=wanted.campaign, number=wanted.number)
+    if not release.exists():
+        raise UserError(f"There is no release {wanted.release} that you may download: choose one.")
+    _CHECKS[wanted.kind](wanted)
+    return request(wanted.kind, wanted.subject, asdict(wanted), by=by)
+
+
+def _check_training(wanted: WantedTraining) -> None:
+    recipe = read_recipe(recipe_file(wanted.of))
+    require_own_name(wanted.model, recipe.base)
+    require_untaken(wanted.model)
+
+
+def _check_score(wanted: WantedTraining) -> None:
+    model_named(wanted.of)
+    if wanted.split not in SPLITS:
+        raise UserError(f"There is no split {wanted.split!r}: choose {', '.join(SPLITS)}.")
+
+
+def _check_experiment(wanted: WantedTraining) -> None:
+    sizes = sizes_of(wanted.of)
+    if wanted.size not in sizes:
+        raise UserError(f"{wanted.of} has no size {wanted.size!r}: choose {', '.join(sizes)}.")
+
+
+def sizes_of(experiment: str) -> list[str]:
+    return list(_sizes(experiment_file(experiment)))
+
+
+@cache
+def _sizes(path: Path) -> tuple[str, ...]:
+    values: Any = load_yaml(path, "experiment")
+    return tuple({**SIZES, **values.get("sizes", {})})
+
+
+def recipe_file(name: str) -> Path:
+    return _file(name, recipes(), RECIPES, "recipe")
+
+
+def experiment_file(name: str) -> Path:
+    return _file(name, experiments(), RECIPES / EXPERIMENTS, "experiment")
+
+
+def _file(name: str, known: list[str], folder: Path, what: str) -> Path:
+    if name not in known:
+        raise UserError(f"There is no {what} {name!r}: choose one of {', '.join(known)}.")
+    return folder / f"{name}.yaml"
+
+
+_CHECKS: Mapping[str, Callable[[WantedTraining], None]] = {
+    "train": _check_training,
+    "score": _check_score,
+    "experiment": _check_experiment,
+}
+
+
+def plot_of(job: Job, theme: str) -> Path | None:
+    """Of an experiment that is done; `theme`: light or dark."""
+    report = (job.result or {}).get("report")
+    if job.kind != "experiment" or not report or not report["plot"]:
+        return None
+    path: Path = settings.DATA_DIR / "experiments" / report["plot"]
+    return path.with_name(f"{path.stem}-dark.svg") if theme == "dark" else path

@@ -1,0 +1,91 @@
+"""What the aggregator makes of the released votes: labels, and the chances of them, again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from annotation.protocol.aggregation.choice import AGGREGATORS
+from annotation.protocol.aggregation.table import UNKNOWN, VoteTable
+from annotation.protocol.labels.claims import Claims
+from annotation.protocol.policy.policy import Policy
+from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
+from exports.layout.schemas import crowd_of
+from exports.statistics.assignments import rows
+
+Triplet = tuple[str, str]  # query, candidate
+
+
+class Claim(NamedTuple):
+    """As `Evidence` has the first two."""
+
+    said: int | None
+    is_sure: bool
+    posterior: float | None
+
+
+NO_CLAIM = Claim(None, False, None)
+ByTriplet = Mapping[Triplet, Claim]
+
+
+def read_claims(folder: Path, facts: Mapping[str, Any]) -> ByTriplet:
+    """Empty where labels are majorities. `folder`: with the tables of the annotators."""
+    policy, made = Policy.from_dict(facts["policy"]), {}
+    for place, stated in enumerate(facts.get("aggregation", ())):
+        sampled = stated["sampled"]
+        claims = Claims(stated["aggregator"], stated["offset"], stated["slope"], sampled)
+        for triplet, log_odds in _log_odds(folder, facts, place, claims.aggregator):
+            made[triplet] = Claim(
+                claims.said(log_odds), claims.is_sure(log_odds, policy), claims.shown(log_odds)
+            )
+    return made
+
+
+def _log_odds(
+    folder: Path, facts: Mapping[str, Any], crowd: int, aggregator: str
+) -> Iterator[tuple[Triplet, float]]:
+    """By the votes of a crowd, and what it answered to controls."""
+    items: dict[Any, int] = {}
+    workers: dict[str, int] = {}
+    votes: list[tuple[int, int, int]] = []
+
+    def add(item: object, worker: str, vote: int) -> None:
+        number = items.setdefault(item, len(items))
+        votes.append((number, workers.setdefault(worker, len(workers)), vote))
+
+    for query, candidate, worker, value, hit in rows(
+        folder / JUDGMENTS, "query_id", "candidate_id", "worker", "value", "hit"
+    ):
+        if _is_of(facts, hit, crowd):
+            add((query, candidate), worker, value)
+    triplets = list(items)
+    known = [UNKNOWN] * len(triplets)
+    for worker, control, expected, given in _answers(folder, facts, crowd):
+        add((control, expected), worker, given)
+        if len(items) > len(known):
+            known.append(expected)
+    item, worker, vote = np.array(votes, np.int64).reshape(-1, 3).T
+    table = VoteTable(item, worker, vote, np.array(known, np.int64), len(workers) + 1)
+    log_odds = AGGREGATORS[aggregator](table).log_odds(table)
+    yield from zip(triplets, log_odds.tolist(), strict=False)
+
+
+def _answers(
+    folder: Path, facts: Mapping[str, Any], crowd: int
+) -> Iterator[tuple[str, str, int, int]]:
+    """To controls, in work that is reviewed, of workers who are not excluded."""
+    out = set(facts.get("crowds", [facts])[crowd]["excluded_workers"])
+    work = rows(folder / ASSIGNMENTS, "hit", "worker", "passed")
+    reviewed = {(hit, worker) for hit, worker, passed in work if passed is not None}
+    columns = "hit", "worker", "control", "expected", "given"
+    for hit, worker, control, expected, given in rows(folder / CONTROLS, *columns):
+        counts = given is not None and (hit, worker) in reviewed and worker not in out
+        if counts and _is_of(facts, hit, crowd):
+            yield worker, control, expected, given
+
+
+def _is_of(facts: Mapping[str, Any], hit: int, crowd: int) -> bool:
+    return "crowds" not in facts or crowd_of(hit) == crowd

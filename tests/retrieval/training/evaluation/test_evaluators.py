@@ -1,0 +1,183 @@
+"""Each measure of a material, against a computation by hand or by brute force."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn import metrics
+
+from core.command import Error
+from core.errors import UserError
+from retrieval.training.evaluation.evaluators import Model, measure
+from retrieval.training.recipes.materials import Source
+from tests.retrieval.answering.saved import selector_folder
+from tests.support.command_line import quorum
+
+pytestmark = pytest.mark.django_db
+WORDS = [
+    "how",
+    "do",
+    "i",
+    "bake",
+    "bread",
+    "make",
+    "loaf",
+    "of",
+    "what",
+    "is",
+    "the",
+    "capital",
+    "france",
+    "paris",
+    "flour",
+    "boil",
+    "egg",
+]
+
+
+def written(path: Path, kind: str, rows: list[dict[str, Any]]) -> Source:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return Source(kind, path)
+
+
+@pytest.fixture
+def model(tiny_retriever: Path) -> Model:
+    return Model(str(tiny_retriever), "cpu")
+
+
+def cosines(model: Model, ones: list[str], others: list[str]) -> NDArray[np.float64]:
+    return np.asarray(model.vectors(ones) @ model.vectors(others).T, np.float64)
+
+
+def test_correlations_are_those_of_the_cosines_with_what_people_said(
+    tmp_path: Path, model: Model
+) -> None:
+    rows = [
+        {"sentence1": one, "sentence2": other, "score": number % 6}
+        for number, (one, other) in enumerate(pairwise(WORDS))
+    ]
+    found = measure(model, written(tmp_path / "sts.jsonl", "sts", rows)).figures
+    scores, said = np.diag(cosines(model, WORDS[:-1], WORDS[1:])), [row["score"] for row in rows]
+    assert found["Pearson"] == pytest.approx(stats.pearsonr(scores, said).statistic, abs=1e-4)
+    assert found["Spearman"] == pytest.approx(stats.spearmanr(scores, said).statistic, abs=1e-4)
+
+
+def test_a_question_is_of_the_nearest_of_all_topics(tmp_path: Path, model: Model) -> None:
+    topics, asked = ["bread", "paris", "egg"], WORDS[:4] + WORDS[8:13]
+    rows = [
+        {"question": question, "topic": topics[number % 3]} for number, question in enumerate(asked)
+    ]
+    found = measure(model, written(tmp_path / "topics.jsonl", "topics", rows))
+    nearest = cosines(model, asked, topics).argmax(axis=1)
+    right = [place == number % 3 for number, place in enumerate(nearest)]
+    assert found.figures == {"Accuracy": pytest.approx(np.mean(right), abs=1e-4)}
+
+
+def test_the_positive_is_looked_for_among_all_texts_of_the_file(
+    tmp_path: Path, model: Model
+) -> None:
+    anchors, texts = WORDS[:8], WORDS[8:16]
+    rows = [{"anchor": one, "positive": other} for one, other in zip(anchors, texts, strict=True)]
+    found = measure(model, written(tmp_path / "a.jsonl", "positives", rows)).figures
+    order = np.argsort(-cosines(model, anchors, texts), axis=1, kind="stable")
+    for k in (1, 3, 5):
+        right = [number in order[number, :k] for number in range(len(anchors))]
+        assert found[f"Accuracy@{k}"] == pytest.approx(np.mean(right), abs=1e-4)
+
+
+def test_what_equals_the_anchor_is_no_answer_to_it(tmp_path: Path, model: Model) -> None:
+    rows = [{"anchor": "bread", "positive": "loaf"}, {"anchor": "loaf", "positive": "bread"}]
+    source = written(tmp_path / "a.jsonl", "positives", rows)
+    found = measure(model, source, dev=source.file, by="accuracy")
+    assert found.figures["Accuracy@1"] == 1  # the other word is all that is left
+    assert found.threshold is not None
+    assert found.figures["Accuracy@1, or none"] is not None
+
+
+def test_a_corpus_may_be_cut_to_its_first_texts(tmp_path: Path, model: Model) -> None:
+    anchors, texts = WORDS[:8], WORDS[8:16]
+    rows = [{"anchor": one, "positive": other} for one, other in zip(anchors, texts, strict=True)]
+    source = written(tmp_path / "a.jsonl", "positives", rows)
+    found = measure(model, source, among=4).figures
+    nearest = cosines(model, anchors[:4], texts[:4]).argmax(axis=1)
+    assert found["Accuracy@1"] == pytest.approx(np.mean(nearest == np.arange(4)), abs=1e-4)
+    assert "Accuracy@5" not in found
+    with pytest.raises(UserError, match="no corpus to cut for pairs: leave --among out"):
+        measure(model, Source("pairs", source.file), among=4)
+
+
+def test_the_best_of_a_question_s_own_sentences_counts_or_none_of_them(
+    tmp_path: Path, model: Model
+) -> None:
+    """A question's rows may stand anywhere; the second question has no answer."""
+    rows = [
+        {"question": question, "sentence": sentence, "label": label}
+        for question, sentence, label in (
+            ("bake", "bread", 1), ("boil", "egg", 0), ("bake", "paris", 0), ("boil", "france", 0),
+            ("make", "loaf", 0), ("make", "capital", 1),
+        )
+    ]  # fmt: skip
+    source = written(tmp_path / "s.jsonl", "sentences", rows)
+    found = measure(model, source, dev=source.file, by="precision")
+    places = {"bake": (0, 2), "boil": (1, 3), "make": (4, 5)}
+    scores = model.scores([(str(row["question"]), str(row["sentence"])) for row in rows])
+    best = {name: max(rows, key=lambda row: scores[row]) for name, rows in places.items()}
+    right = {name: rows[place]["label"] == 1 for name, place in best.items()}
+    answered = {name: scores[place] >= found.threshold for name, place in best.items()}
+    none = not answered["boil"]
+    hits = sum(right[name] and answered[name] for name in right)
+    assert found.figures["Accuracy@1"] == pytest.approx(sum(right.values()) / 3, abs=1e-4)
+    assert found.figures["Accuracy@1, or none"] == pytest.approx((hits + none) / 3, abs=1e-4)
+    f1 = 2 * hits / (sum(answered.values()) + 2)
+    assert found.figures["F1, or none"] == pytest.approx(f1, abs=1e-4)
+
+
+def test_pairs_are_measured_at_the_threshold_of_another_file(tmp_path: Path, model: Model) -> None:
+    def rows(words: list[str]) -> list[dict[str, Any]]:
+        return [
+            {"question1": one, "question2": other, "label": number % 2}
+            for number, (one, other) in enumerate(pairwise(words))
+        ]
+
+    test = written(tmp_path / "test.jsonl", "pairs", rows(WORDS))
+    dev = written(tmp_path / "dev.jsonl", "pairs", rows(WORDS[::-1]))
+    found = measure(model, test, dev=dev.file)
+    labels = np.array([number % 2 == 1 for number in range(len(WORDS) - 1)])
+    scores = model.scores(list(pairwise(WORDS)))
+    assert found.threshold is not None
+    taken, auc = scores >= found.threshold, metrics.roc_auc_score(labels, scores)
+    assert found.figures["F1"] == pytest.approx(metrics.f1_score(labels, taken), abs=1e-4)
+    assert found.figures["ROC-AUC"] == pytest.approx(auc, abs=1e-4)
+    assert list(measure(model, test).figures) == ["ROC-AUC"]  # without a threshold
+
+
+def test_a_selector_measures_pairs_and_looks_for_nothing(tmp_path: Path) -> None:
+    selector = Model(str(selector_folder(tmp_path / "selector", "QQ")), "cpu")
+    rows = [{"left": "a", "right": "b", "label": 1}, {"left": "c", "right": "d", "label": 0}]
+    found = measure(selector, written(tmp_path / "s.jsonl", "spans", rows))
+    first, second = selector.scores([("a", "b"), ("c", "d")])
+    assert found.figures["ROC-AUC"] == (0.5 if first == second else float(first > second))
+    topics = written(tmp_path / "t.jsonl", "topics", [{"question": "a", "topic": "b"}])
+    with pytest.raises(UserError, match="cannot look for the nearest of many texts"):
+        measure(selector, topics)
+
+
+def test_the_command_prints_the_figures(
+    tmp_path: Path, tiny_retriever: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"sentence1": "a", "sentence2": "b", "score": 1},
+        {"sentence1": "c", "sentence2": "c", "score": 5},
+    ]
+    file = written(tmp_path / "sts.jsonl", "sts", rows).file
+    words = ["--kind", "sts", "--model", str(tiny_retriever), "--device", "cpu"]
+    quorum("material", "measure", str(file), *words)
+    assert "Pearson" in capsys.readouterr().out
+    file.write_text("")
+    with pytest.raises(Error, match="has no rows"):
+        quorum("material", "measure", str(file), *words)
