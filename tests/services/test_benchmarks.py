@@ -3,6 +3,7 @@
 Each starts servers of its own, as `make bench` does.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,10 @@ def own_folders(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         Path(name).chmod(0o755)
         monkeypatch.setattr(folders, "WORK", Path(name))
         monkeypatch.setattr(folders, "RESULTS", Path(name))
+        # In a process of its own a benchmark has not loaded the settings, which close new folders.
+        closed = os.umask(0o022)
         yield
+        os.umask(closed)
 
 
 def test_a_campaign_takes_every_step() -> None:

@@ -83,7 +83,7 @@ def test_on_the_emulator_with_simulated_workers(
     fill_the_pool(owner, corpus)
     owner.go("Campaigns")
     owner.follow("Plan the first campaign")
-    owner.name_queries("life", who="Paid workers", sample=QUERIES)
+    owner.name_queries("life", who="Paid workers of a Mechanical Turk", sample=QUERIES)
     owner.set_rules(RULES)
     plan(owner, dollars=BUDGET)
     dry_run(owner)
