@@ -9,7 +9,7 @@ from celery import Task, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import OperationalError, transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
@@ -42,6 +42,7 @@ from annotation.pipeline.outbox.claims import UNSENT, lapsed
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.completion import complete
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
+from annotation.pipeline.publishing.outlook import OPEN
 from annotation.pipeline.reconcile.hits import KEPT
 from annotation.pipeline.reconcile.run import reconcile
 from core.errors import UserError
@@ -162,9 +163,8 @@ def _waiting() -> QuerySet[Campaign]:
 
 def _free_of_charge() -> QuerySet[Hit]:
     """Of a campaign: its HITs that cost nothing and of which a place may still be submitted."""
-    hits = Hit.objects.filter(campaign=OuterRef("pk"), price_cents=0, closed_at=None, gone=False)
-    submitted = hits.exclude(crowd_id=None).annotate(submitted=Count("assignments"))
-    return submitted.filter(max_assignments__gt=F("submitted"))
+    hits = Hit.objects.filter(OPEN, campaign=OuterRef("pk"), price_cents=0)
+    return hits.exclude(crowd_id=None)
 
 
 def _take_figures(campaign: Campaign, count: Callable[[Campaign], object]) -> None:

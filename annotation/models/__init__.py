@@ -28,6 +28,7 @@ from annotation.models.event import (
     Webhook,
 )
 from annotation.models.figures import (
+    AssignmentCount,
     AssignmentTally,
     ControlTally,
     EffortTally,
@@ -35,6 +36,7 @@ from annotation.models.figures import (
     PairTally,
     ReviewFigures,
     Snapshot,
+    TripletCount,
     TripletTally,
     UntalliedHit,
     WorkerFigures,
@@ -51,6 +53,7 @@ __all__ = [
     "Account",
     "Aggregation",
     "Assignment",
+    "AssignmentCount",
     "AssignmentTally",
     "Attempt",
     "AuditEntry",
@@ -89,6 +92,7 @@ __all__ = [
     "SavedView",
     "Snapshot",
     "Triplet",
+    "TripletCount",
     "TripletTally",
     "UntalliedHit",
     "Webhook",

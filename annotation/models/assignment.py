@@ -93,10 +93,10 @@ class Assignment(models.Model):
         return self.crowd_id
 
     @classmethod
-    def with_rejection(cls, rows: QuerySet[Assignment]) -> QuerySet[Any]:
+    def with_rejection(cls, rows: QuerySet[Row]) -> QuerySet[Any]:
         """Each with `rejection`, the key of the RejectionReason why its votes do not count.
 
-        What passed was rejected by a person, here or at the crowd.
+        Assignments, or counts of them. What passed was rejected by a person, here or at the crowd.
         """
         failed = When(passed=False, then=F("failure"))
         rejected = When(status=cls.Status.REJECTED, then=Value(RejectionReason.MANUAL.key))

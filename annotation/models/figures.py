@@ -197,3 +197,45 @@ class PairTally(Tally):
         constraints = [
             models.UniqueConstraint(fields=["hit", "first", "second"], name="one_tally_per_pair")
         ]
+
+
+class RunningCount(models.Model):
+    """How many rows of a long table are alike: the sum of what triggers add with each change.
+
+    So nobody waits for another; `annotation.pipeline.labelling.running_counts` merges them.
+    """
+
+    # The row's own, which is checked there.
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="+", db_constraint=False
+    )
+    more = models.IntegerField()  # below 0: so many fewer
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"count {self.pk} of {self.campaign}"
+
+
+class TripletCount(RunningCount):
+    """Triplets of one rank that stand alike."""
+
+    rank = models.PositiveSmallIntegerField()
+    status = models.CharField(max_length=10)
+    label = models.SmallIntegerField(null=True)
+    votes = models.PositiveSmallIntegerField()
+    cannot_judge = models.PositiveSmallIntegerField()
+
+
+class AssignmentCount(RunningCount):
+    """Assignments of one worker that stand alike."""
+
+    worker = models.ForeignKey(
+        Worker, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    status = models.CharField(max_length=9)
+    passed = models.BooleanField(null=True)
+    failure = models.CharField(max_length=10)
+    account = models.CharField(max_length=9)
+    price_cents = models.PositiveIntegerField()  # of one

@@ -22,6 +22,8 @@ class Hit(models.Model):
     seed = models.BigIntegerField()
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT)
     max_assignments = models.PositiveSmallIntegerField()  # assignments asked for so far
+    # Assignments that it has: a trigger counts them.
+    submitted = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     price_cents = models.PositiveIntegerField()  # of one approved assignment, the fee included
     # Places for the breaking of ties: their money is reserved, they are not asked for yet.
     tie_reserve = models.PositiveSmallIntegerField(default=0)

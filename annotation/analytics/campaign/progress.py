@@ -5,7 +5,7 @@ triplets_published, judged (with a valid vote or a can't-judge), labelled; unres
 of those judged.
 """
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, Sum
 
 from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.status import blockers, campaign_status, labelled_of
@@ -13,7 +13,15 @@ from annotation.analytics.quality.campaign_leak import leak_figures
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.qualification_url import qualification_test_url
-from annotation.models import Assignment, Campaign, Exclusion, HitItem, OutboxMessage
+from annotation.models import (
+    Assignment,
+    AssignmentCount,
+    Campaign,
+    Exclusion,
+    HitItem,
+    OutboxMessage,
+    TripletCount,
+)
 from annotation.pipeline.labelling.votes import compared_judgments, first_pairs
 from annotation.pipeline.ledger.pay import underpaid
 from annotation.pipeline.ledger.reservations import account_of
@@ -87,16 +95,21 @@ def triplets_published(campaign: Campaign) -> int:
 
 
 def _triplets(campaign: Campaign) -> dict[str, int]:
-    counts = campaign.triplets.aggregate(
-        triplets=Count("pk"),
-        judged=Count("pk", filter=Q(votes__gt=0) | Q(cannot_judge__gt=0)),
-        labelled=Count("pk", filter=Q(status="labelled")),
-        open=Count("pk", filter=Q(status="open")),
-        unresolved=Count("pk", filter=Q(status="unresolved")),
-        positive=Count("pk", filter=Q(label=1)),
-        cannot_judge=Sum("cannot_judge", default=0),
+    counts = TripletCount.objects.filter(campaign=campaign).aggregate(
+        triplets=_rows(),
+        judged=_rows(Q(votes__gt=0) | Q(cannot_judge__gt=0)),
+        labelled=_rows(Q(status="labelled")),
+        open=_rows(Q(status="open")),
+        unresolved=_rows(Q(status="unresolved")),
+        positive=_rows(Q(label=1)),
+        cannot_judge=Sum(F("cannot_judge") * F("more"), default=0),
     )
     return {**counts, "triplets_published": triplets_published(campaign)}
+
+
+def _rows(condition: Q | None = None) -> Sum:
+    """So many are counted."""
+    return Sum("more", filter=condition, default=0)
 
 
 def hit_counts(campaign: Campaign) -> dict[str, object]:
@@ -108,15 +121,15 @@ def hit_counts(campaign: Campaign) -> dict[str, object]:
 
 
 def assignment_counts(*campaigns: Campaign) -> dict[str, object]:
-    rows = Assignment.with_rejection(Assignment.objects.filter(hit__campaign__in=campaigns))
+    rows = Assignment.with_rejection(AssignmentCount.objects.filter(campaign__in=campaigns))
     counts = rows.aggregate(
-        submitted=Count("pk"),
-        to_review=Count("pk", filter=Q(passed=None)),
-        approved=Count("pk", filter=Q(status="approved")),
-        rejected=Count("pk", filter=Q(status="rejected")),
-        failed_controls=Count("pk", filter=Q(passed=False)),
+        submitted=_rows(),
+        to_review=_rows(Q(passed=None)),
+        approved=_rows(Q(status="approved")),
+        rejected=_rows(Q(status="rejected")),
+        failed_controls=_rows(Q(passed=False)),
         workers=Count("worker", distinct=True),
-        **{one.key: Count("pk", filter=Q(rejection=one.key)) for one in RejectionReason},
+        **{one.key: _rows(Q(rejection=one.key)) for one in RejectionReason},
     )
     reasons = {one.key: counts.pop(one.key) for one in RejectionReason}
     return {**counts, "rejection_reasons": reasons}
@@ -142,9 +155,10 @@ def _votes(campaign: Campaign) -> dict[str, object]:
 def vote_counts(campaign: Campaign, pairs: Pairs) -> dict[str, object]:
     """Discarded votes would count, were their workers not excluded."""
     excluded = Exclusion.in_force(campaign).values("worker")
+    votes = TripletCount.objects.filter(campaign=campaign)
     discarded = compared_judgments(campaign).filter(assignment__worker__in=excluded)
     return {
-        "votes": campaign.triplets.aggregate(votes=Sum("votes", default=0))["votes"],
+        "votes": votes.aggregate(votes=Sum(F("votes") * F("more"), default=0))["votes"],
         "votes_discarded": discarded.count(),
         "ties": int(pairs[:, 1:3].sum()),
     }

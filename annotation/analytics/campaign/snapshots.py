@@ -38,7 +38,7 @@ from operator import itemgetter
 from time import monotonic
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Count, Max, Min, QuerySet, Sum
 from django.utils import timezone
 
 from annotation.analytics.campaign.progress import (
@@ -59,7 +59,7 @@ from annotation.analytics.campaign.status import (
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
 from annotation.analytics.workers import worker_figures
-from annotation.models import Assignment, Campaign, Snapshot, TripletTally
+from annotation.models import Assignment, Campaign, Snapshot, TripletCount, TripletTally
 from annotation.pipeline.labelling.tallies import tallies_of
 from annotation.pipeline.labelling.votes import ROWS, pairs_of
 from annotation.pipeline.outbox.claims import Clock
@@ -203,10 +203,10 @@ class _Kind(NamedTuple):
 
 
 def _labels(campaign: Campaign) -> Figures:
-    """All that is asked of the triplets, from one walk over them."""
-    columns = "candidate__rank", "status", "label", "votes", "cannot_judge"
-    rows = campaign.triplets.order_by().values_list(*columns)
-    kinds = {_Kind(*kind): count for *kind, count in rows.annotate(Count("pk"))}
+    """All that is asked of the triplets, from what is alike among them."""
+    rows = TripletCount.objects.filter(campaign=campaign).order_by()
+    alike = rows.values_list(*_Kind._fields).annotate(Sum("more"))
+    kinds = {_Kind(*kind): count for *kind, count in alike if count}
     statuses, ranks, positives, votes = (Counter[Any]() for _ in range(4))
     unjudged = cannot_judge = 0
     for kind, count in kinds.items():

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -154,8 +154,8 @@ def _meet(hit: int, theirs: CrowdHit, now: datetime) -> Ours:
 
 
 def _published(campaign: Campaign) -> dict[str, Ours]:
-    hits = campaign.hits.exclude(crowd_id=None).annotate(stored=Count("assignments"))
-    rows = hits.values_list("crowd_id", "pk", "expires_at", "closed_at", "stored").order_by()
+    columns = "crowd_id", "pk", "expires_at", "closed_at", "submitted"
+    rows = campaign.hits.exclude(crowd_id=None).values_list(*columns).order_by()
     return {
         crowd_id: Ours(pk, expires_at, closed_at, stored)
         for crowd_id, pk, expires_at, closed_at, stored in rows.iterator(chunk_size=ROWS)

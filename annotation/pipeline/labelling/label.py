@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Expression, F, FloatField, Value
+from django.db.models import Expression, F, FloatField, Sum, Value
 
-from annotation.models import Aggregation, Campaign, Triplet, Worker
+from annotation.models import Aggregation, Campaign, Triplet, TripletCount, Worker
 from annotation.pipeline.changes import in_parts, is_most, triplets_of
 from annotation.pipeline.labelling.votes import (
     NO_EXPERTS,
@@ -33,8 +33,8 @@ class Outcome(NamedTuple):
 
 
 def counts(campaign: Campaign) -> dict[str, int]:
-    rows = campaign.triplets.order_by().values_list("status")
-    of_state = Counter(dict(rows.annotate(count=Count("pk"))))
+    rows = TripletCount.objects.filter(campaign=campaign).order_by().values_list("status")
+    of_state = Counter(dict(rows.annotate(count=Sum("more"))))
     return {status: of_state[status] for status in Triplet.Status.values}
 
 

@@ -32,6 +32,7 @@ from annotation.models import (
 )
 from annotation.models.figures import Tally
 from annotation.pipeline.changes import in_parts, is_most, triplets_of
+from annotation.pipeline.labelling import running_counts
 from annotation.pipeline.labelling.effort_tallies import count_efforts
 from annotation.pipeline.labelling.exposures import OF_POOL, OWN, meetings, revealed
 from annotation.pipeline.labelling.votes import (
@@ -85,6 +86,7 @@ def _count_changed(campaign: Campaign) -> None:
         ChangedHit.objects.filter(pk__in=marks).update(tallied=True)
     for marks in in_parts(list(followed), ROWS):
         UntalliedHit.objects.filter(pk__in=marks).delete()
+    running_counts.merge(campaign)
 
 
 def _new(campaign: Campaign) -> QuerySet[ChangedHit]:
@@ -98,15 +100,16 @@ def _followed(campaign: Campaign) -> QuerySet[UntalliedHit]:
 
 @transaction.atomic
 def count_all_again(campaign: Campaign) -> int:
-    """How many tallies were not what follows from the votes; now all are."""
+    """How many tallies and counts were not what follows from the record; now all are."""
     bring_up_to_date(campaign)
     before = [_contents(campaign, kind) for kind in KINDS]
     _count_again(campaign)
     after = [_contents(campaign, kind) for kind in KINDS]
-    return sum(
+    tallies = sum(
         max(len(np.setdiff1d(was, now)), len(np.setdiff1d(now, was)))
         for was, now in zip(before, after, strict=True)
     )
+    return tallies + running_counts.mend(campaign)
 
 
 def _contents(campaign: Campaign, kind: type[Tally]) -> NDArray[np.void]:

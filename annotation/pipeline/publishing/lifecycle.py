@@ -225,8 +225,7 @@ def _release_idle(campaign: Campaign, which: Q) -> None:
     """What is reserved for these beyond the work that waits for its decision."""
     if not account_of(campaign).reserved_cents:
         return
-    counted = campaign.hits.annotate(submitted=Count("assignments"))
-    idle = list(reserved_cents(counted.filter(which)))
+    idle = list(reserved_cents(campaign.hits.filter(which)))
     for start in range(0, len(idle), BATCH):
         hits = Hit.objects.filter(pk__in=idle[start : start + BATCH])
         release_rest(campaign, list(hits))

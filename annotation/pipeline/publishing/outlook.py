@@ -3,23 +3,28 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypedDict
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
 
-from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
+from annotation.models import (
+    Assignment,
+    AssignmentCount,
+    Campaign,
+    Hit,
+    HitItem,
+    OutboxMessage,
+    Triplet,
+    TripletCount,
+)
 from annotation.pipeline.ledger.reservations import account_of, reserved_cents
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.publishing.publish import left_out
 
-if TYPE_CHECKING:
-    from django_stubs_ext import WithAnnotations
-
 BATCH = 1000
 
-
-class HandedIn(TypedDict):
-    submitted: int
+RESERVED = Assignment.Booked.RESERVED
+# Of HITs at the crowd: an assignment may still be submitted, by what is known here.
+OPEN = Q(closed_at=None, gone=False, max_assignments__gt=F("submitted"))
 
 
 @dataclass(frozen=True)
@@ -42,16 +47,18 @@ class Outlook:
 
 def outlook(campaign: Campaign) -> Outlook:
     planned = _waiting(campaign)
-    hits = open_hits(campaign)
-    totals = hits.aggregate(
-        hits=Count("pk"),
-        missing=_total(F("max_assignments") - F("submitted")),
-        cents=_total((F("max_assignments") - F("submitted")) * F("price_cents")),
+    missing = F("max_assignments") - F("submitted")
+    totals = campaign.hits.exclude(crowd_id=None).aggregate(
+        hits=Count("pk", filter=OPEN),
+        missing=_total(missing, OPEN),
+        cents=_total(missing * F("price_cents"), OPEN),
+        tie_break_cents=_total(F("tie_reserve") * F("price_cents")),
     )
-    alive = campaign.hits.exclude(crowd_id=None)
-    assignments = undecided(campaign).aggregate(
-        count=Count("pk"), cents=_total(F("hit__price_cents"))
+    reserved = AssignmentCount.objects.filter(campaign=campaign, account=RESERVED)
+    assignments = reserved.aggregate(
+        count=_total(F("more")), cents=_total(F("more") * F("price_cents"))
     )
+    open_triplets = TripletCount.objects.filter(campaign=campaign, status=Triplet.Status.OPEN)
     return Outlook(
         waiting_hits=planned["hits"],
         waiting_assignments=planned["more"],
@@ -61,17 +68,17 @@ def outlook(campaign: Campaign) -> Outlook:
         # An assignment that is planned is counted above.
         open_assignments=totals["missing"] - planned["more"],
         open_cents=totals["cents"] - planned["more_cents"],
-        tie_break_cents=alive.aggregate(cents=_total(F("tie_reserve") * F("price_cents")))["cents"],
+        tie_break_cents=totals["tie_break_cents"],
         undecided=assignments["count"],
         undecided_cents=assignments["cents"],
-        open_triplets=campaign.triplets.filter(status=Triplet.Status.OPEN).count(),
+        open_triplets=open_triplets.aggregate(count=_total(F("more")))["count"],
         available_cents=account_of(campaign).available_cents,
     )
 
 
 def undecided(campaign: Campaign) -> QuerySet[Assignment]:
     """Submitted, and the decision is not known yet."""
-    return Assignment.objects.filter(hit__campaign=campaign, account=Assignment.Booked.RESERVED)
+    return Assignment.objects.filter(hit__campaign=campaign, account=RESERVED)
 
 
 def _waiting(campaign: Campaign) -> dict[str, int]:
@@ -94,15 +101,9 @@ def _total(expression: object, only: Q | None = None) -> Sum:
     return Sum(expression, filter=only, default=0)
 
 
-def open_hits(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
-    """Those at the crowd of which an assignment may still be submitted, by what is known here."""
-    hits = campaign.hits.exclude(crowd_id=None).filter(closed_at=None, gone=False)
-    return hits.annotate(submitted=Count("assignments")).filter(max_assignments__gt=F("submitted"))
-
-
-def takeable_hits(campaign: Campaign, now: datetime) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
+def takeable_hits(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
     """Those of the open ones that have not expired."""
-    return open_hits(campaign).filter(expires_at__gt=now)
+    return campaign.hits.exclude(crowd_id=None).filter(OPEN, expires_at__gt=now)
 
 
 def hits_missing_votes(campaign: Campaign) -> QuerySet[Hit]:
@@ -185,7 +186,7 @@ def _with_lacking(hits: Sequence[Hit]) -> Iterable[Prolongation]:
         chunk = hits[start : start + BATCH]
         reserved = reserved_cents(chunk)
         booked = Assignment.objects.filter(hit__in=chunk)
-        booked = booked.exclude(account=Assignment.Booked.RESERVED)
+        booked = booked.exclude(account=RESERVED)
         settled = dict(booked.order_by().values_list("hit").annotate(count=Count("pk")))
         for hit in chunk:
             missing = hit.max_assignments - settled.get(hit.pk, 0)
