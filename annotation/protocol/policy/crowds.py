@@ -79,6 +79,7 @@ class CrowdTraits:
     title: str
     people: str  # who works there
     description: str
+    came: str  # who they were and how they came, to readers of a dataset
     payer: str
     extends: str  # how more judgments are got of what is posted already
     rejects: str  # what of the work it lets be rejected
@@ -170,6 +171,7 @@ MTURK = CrowdTraits(
     title="a Mechanical Turk server",
     people="workers",
     description="workers at a server with Mechanical Turk's API, as the emulator on this machine",
+    came="workers of a Mechanical Turk server, who chose the work there",
     payer="the server, from your account's balance",
     extends="each HIT, within the assignments that its fee allows",
     rejects="each HIT",
@@ -208,6 +210,7 @@ INHOUSE = CrowdTraits(
     title="your own team",
     people="members of your team",
     description="people whom you invite to this site",
+    came="a team with accounts of their own, invited by name",
     payer="you, if at all",
     extends="each task",
     rejects="each task",
@@ -253,8 +256,9 @@ PANEL = replace(
     title="a panel",
     people="participants of the panel",
     description="people whom a panel sends by a link",
+    came="participants of a panel, who came by its link",
     payer="the panel, from your list",
-    rejects="each task here, and visits at the panel from your list",
+    rejects="each task here, and visits at the panel by a list",
     kept="your completion code and the IDs that {panel} gave in the link",
     fixed={**INHOUSE.fixed, "qualification_items": 0},
     reward_cents=15,
@@ -274,6 +278,7 @@ PROLIFIC = replace(
     title="Prolific",
     people="participants of Prolific",
     description="participants of Prolific",
+    came="participants of Prolific, who came by the link of its study",
     payer="Prolific, from your account's balance",
     extends="each task, by places of its study, which only grow",
     rejects="a visit as a whole",
@@ -289,7 +294,7 @@ PROLIFIC = replace(
     message_place="in a message at Prolific, which cannot be recalled",
     reports="by signed events where this site is public, and when each pass asks",
     contact="write to the researcher at Prolific",
-    extras="visits that are paid for more tasks than were done, and what its bill differs by",
+    extras="visits that are paid for more tasks than were done",
 )
 CROWDS: Mapping[CrowdKind, CrowdTraits] = {
     each.kind: each for each in (MTURK, INHOUSE, PANEL, PROLIFIC)
