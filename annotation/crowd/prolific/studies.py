@@ -24,7 +24,6 @@ from annotation.crowd.inhouse.models import (
     Queue,
     Visit,
 )
-from annotation.crowd.inhouse.visits import close_link
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.api.groups import admitting, excluding
 from annotation.crowd.prolific.api.studies import (
@@ -431,12 +430,6 @@ def _median_seconds(read: Sequence[StudySubmission]) -> int | None:
         if one.status in COMPLETED and one.completed_at and one.started_at
     ]
     return round(median(times)) if len(times) >= MEASURED else None
-
-
-def shut(link: PanelLink, *, now: datetime) -> None:
-    """Nobody new can come by it; the next pass stops its study, where it has one."""
-    close_link(link, now=now)
-    Study.objects.filter(link=link).update(at_rest=False, coming=0)
 
 
 def refused_in_part(tasks: int) -> CrowdError:

@@ -13,8 +13,6 @@ from typing import Any, Literal
 CrowdKind = Literal["mturk", "inhouse", "panel", "prolific"]
 Adjudication = Literal["decide", "measure"]
 
-# What Prolific takes, of companies unless a campaign's policy says otherwise.
-COMPANIES_PERMILLE, UNIVERSITIES_PERMILLE = 428, 333
 # Policy fields of the account there.
 OF_AN_ACCOUNT = frozenset({"fee_permille", "vat_permille"})
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
@@ -26,6 +24,7 @@ class Fee:
     """In thousandths of what the worker gets; each part is at least one cent, rounded half up."""
 
     permille: int
+    universities_permille: int = 0  # of them, where the fee depends on the account
     masters_permille: int = 0
     crowded_permille: int = 0
     vat_permille: int = 0  # of the fee
@@ -120,7 +119,7 @@ class CrowdTraits:
             return self.no_fee
         if not self.asks("fee_permille"):
             return str(self.fee)
-        return f"{self.fee}, of universities {percent(UNIVERSITIES_PERMILLE)}"
+        return f"{self.fee}, of universities {percent(self.fee.universities_permille)}"
 
     @property
     def reverses(self) -> str:
@@ -272,6 +271,8 @@ PANEL = replace(
     contact="write to the researcher through the panel's site",
     unasked=frozenset({"keywords", "auto_approval_days", *OF_AN_ACCOUNT}),
 )
+# Of companies, unless a campaign's policy says otherwise.
+PROLIFIC_FEE = Fee(permille=428, universities_permille=333)
 PROLIFIC = replace(
     PANEL,
     kind="prolific",
@@ -283,7 +284,7 @@ PROLIFIC = replace(
     extends="each task, by places of its study, which only grow",
     rejects="a visit as a whole",
     excludes="from the campaign, and by a group from its studies at Prolific",
-    fee=Fee(permille=COMPANIES_PERMILLE),
+    fee=PROLIFIC_FEE,
     unasked=PANEL.unasked - OF_AN_ACCOUNT,
     by_study=True,
     may_refuse_to_reverse=True,

@@ -13,11 +13,11 @@ from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.api.studies import CompletionCode, Transition
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE
 from annotation.crowd.prolific.models import BonusPayment, Study
-from annotation.crowd.prolific.studies import Tender, shut
+from annotation.crowd.prolific.studies import Tender
 from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import Start
-from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
+from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk, shut
 from tests.annotation.crowd.prolific.world import DAY, Prolific
 
 pytestmark = pytest.mark.django_db

@@ -16,9 +16,9 @@ from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.assignments import submit, take
 from annotation.crowd.inhouse.models import Assignment, Participant, Visit
 from annotation.crowd.prolific.adapter import ProlificCrowd
+from annotation.crowd.prolific.events import EVENT_ID, SIGNATURE, TIMESTAMP
 from annotation.crowd.prolific.models import BonusPayment, Hook
 from annotation.crowd.prolific.submissions import screen_out
-from annotation.crowd.prolific.webhooks import EVENT_ID, SIGNATURE, TIMESTAMP
 from annotation.crowd.wire.faults import Faults
 from annotation.models import Assignment as Collected
 from annotation.models import Campaign, Hit
