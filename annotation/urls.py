@@ -25,7 +25,7 @@ from annotation.web.notifications.preferences import (
     mail_preferences,
     unsubscribe_page,
 )
-from annotation.web.panels.events import prolific_event
+from annotation.web.panels.events import study_event
 from annotation.web.panels.visit import panel_page, visit_page
 from annotation.web.turk.qualifications import (
     turk_qualification,
@@ -84,7 +84,7 @@ urlpatterns = [
     path("work/kept", kept, name="kept"),
     path("work/next", take_next, name="next"),
     path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),
-    path("panels/prolific/events", prolific_event, name="prolific-event"),
+    path("panels/<slug:crowd>/events", study_event, name="study-event"),
     path("work/visits/<int:pk>", visit_page, name="visit"),
     path("panel/<id:key>", panel_page, name="panel"),
     path("work/<id:assignment_id>", assignment, name="assignment"),

@@ -184,6 +184,7 @@ class AccountAdmin(ReadOnlyAdmin):
         "reserved_cents",
         "paid_cents",
         "discarded_cents",
+        "billed_cents",
         "available_cents",
     )
     list_select_related = ("campaign",)

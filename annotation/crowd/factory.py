@@ -3,21 +3,27 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from annotation.crowd.inhouse.adapter import INHOUSE_SITE, PANEL_SITE, InhouseCrowd
+from annotation.crowd.inhouse.models import PanelLink
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.mturk.endpoints import crowd_site
-from annotation.crowd.port import Crowd, CrowdError, CrowdSite
+from annotation.crowd.port import Crowd, CrowdError, CrowdSite, Studies
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.connection import ProlificConnection
 from annotation.crowd.prolific.events import hook_url
+from annotation.crowd.prolific.links import ProlificStudies
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
 from annotation.protocol.policy.crowds import CrowdKind
+from annotation.protocol.policy.panels import PANELS
 from core.errors import UserError
+
+NO_STUDIES = Studies()
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,12 @@ class Provider:
 
     site: Callable[[], CrowdSite]
     open: Callable[[CrowdSite, str], Crowd]  # by a site, counting its calls in a storage
+    studies: Studies = NO_STUDIES
+    fees: Callable[[], Mapping[str, Any]] = dict  # of the account there, by the policy's fields
+
+
+def studies_of(link: PanelLink) -> Studies:
+    return PROVIDERS[PANELS[link.panel].crowd.kind].studies
 
 
 def site_of(kind: CrowdKind) -> CrowdSite:
@@ -94,6 +106,14 @@ def _is_http_url(text: str) -> bool:
 PROVIDERS: Mapping[CrowdKind, Provider] = {
     "mturk": Provider(lambda: crowd_site(_mturk_endpoint()), _open_mturk),
     "inhouse": Provider(lambda: INHOUSE_SITE, lambda _site, _storage: InhouseCrowd()),
-    "prolific": Provider(lambda: prolific_site(settings.PROLIFIC_ENDPOINT), _open_prolific),
+    "prolific": Provider(
+        lambda: prolific_site(settings.PROLIFIC_ENDPOINT),
+        _open_prolific,
+        ProlificStudies(),
+        lambda: {
+            "fee_permille": settings.PROLIFIC_FEE_PERMILLE,
+            "vat_permille": settings.PROLIFIC_VAT_PERMILLE,
+        },
+    ),
     "panel": Provider(lambda: PANEL_SITE, lambda site, _storage: InhouseCrowd(site)),
 }

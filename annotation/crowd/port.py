@@ -1,10 +1,14 @@
 """The port to a crowd: what a campaign needs of any place where people judge HITs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
+if TYPE_CHECKING:
+    from annotation.crowd.inhouse.models import PanelLink, Queue, Visit
 from annotation.protocol.screening.control import RejectionReason
 
 
@@ -84,6 +88,73 @@ class CrowdHit:
     def submitted(self) -> int:
         """At most so many: an expired HIT does not tell its free assignments apart."""
         return self.max_assignments - self.available - self.pending
+
+
+class NotSent(Exception):
+    """Someone or something that the crowd has not sent, or that cannot be read: one sentence."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Of a link's study: how it stands, and what the people who come by it are offered."""
+
+    minutes: int | None = None  # that a visit takes, by an estimate
+    screen_out_cents: int = 0  # for who finds no task; 0: nothing
+    screen_out_code: str = ""
+    is_signed: bool = False  # the crowd signs who comes
+    known_only: bool = False
+    held: bool = False  # by somebody there, until they start it
+    strays: int = 0  # submissions that no finished visit explains
+    promised: int = 0  # pay for coming, of the strays that wait
+    to_ask_back: int = 0  # of the strays: who can be asked to return it
+
+
+class Studies:
+    """What a crowd has of its own for each link by which it sends people; a plain panel, nothing.
+
+    All of it is read and written here; the next pass does the rest at the crowd.
+    """
+
+    def terms(self, links: Iterable[PanelLink]) -> Mapping[int, Terms]:
+        """By the links' keys, of those that have a study."""
+        return {}
+
+    def open(
+        self,
+        open_link: Callable[..., PanelLink],
+        *,
+        minutes: int,
+        screen_out_cents: int,
+        known_from: Queue | None,
+    ) -> PanelLink:
+        """The link, made by `open_link` with the code and the way back that the crowd wants."""
+        return open_link()
+
+    def closed(self, link: PanelLink) -> None:
+        """Nobody new comes by it any more."""
+
+    def check_sent(self, link: PanelLink, given: Mapping[str, str], now: datetime) -> None:
+        """By the address, that the crowd sent them. Raises NotSent, and CrowdError: unknown yet."""
+
+    def leave(self, visit: Visit, now: datetime) -> bool:
+        """End it without a task, where something is paid for coming."""
+        return False
+
+    def ask_back(self, link: PanelLink, reason: str) -> int:
+        """To return what no finished visit explains; how many are asked."""
+        return 0
+
+    def has_known(self, queue: Queue) -> bool:
+        """Whether it has anybody whose work for these tasks was approved."""
+        return False
+
+    def restless(self) -> Iterable[str]:
+        """Ids of HIT types at whose studies something is still waited for."""
+        return ()
+
+    def heard(self, body: bytes, headers: Mapping[str, str]) -> Iterable[str]:
+        """Ids of the HIT types that an event of the crowd's is about. Raises NotSent."""
+        raise NotSent("This site expects no events of that crowd's.")
 
 
 class Crowd(Protocol):

@@ -14,9 +14,8 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from annotation.analytics.campaign.snapshots import take, take_after_a_pass
-from annotation.crowd.factory import open_crowd
+from annotation.crowd.factory import PROVIDERS, open_crowd
 from annotation.crowd.port import CrowdError
-from annotation.crowd.prolific.models import Study
 from annotation.jobs import mails  # noqa: F401 - Celery finds its task by this module
 from annotation.jobs.blockers import note_blocked
 from annotation.jobs.handlers import HANDLERS
@@ -154,10 +153,9 @@ def _waiting() -> QuerySet[Campaign]:
     changed = Exists(ChangedHit.objects.filter(hit__campaign=OuterRef("pk")))
     said = Condition.objects.filter(campaign=OuterRef("pk"), type=Event.Type.COMPLETE)
     untold = complete() & ~Exists(said)
-    studies = Study.objects.filter(
-        at_rest=False, link__queue__hit_types__type_id=OuterRef("hit_type_id")
-    )
-    unrest = Exists(calls) | Exists(unreviewed) | Exists(studies)
+    unrest = Exists(calls) | Exists(unreviewed)
+    for provider in PROVIDERS.values():
+        unrest |= Q(hit_type_id__in=provider.studies.restless())
     return _published().filter(expected | wanted | changed | untold | unrest)
 
 

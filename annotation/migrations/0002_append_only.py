@@ -17,14 +17,38 @@ KEPT = {
     "annotation_event": "events are append-only",
 }
 
-SQLITE = [
-    "CREATE TRIGGER annotation_entry_adds_up AFTER INSERT ON annotation_entry BEGIN"
-    " UPDATE annotation_account SET "
-    + ", ".join(
-        f"{column} = {column} + NEW.cents * ((NEW.{more}) - (NEW.{less}))"
-        for column, (more, less) in MOVED.items()
+
+
+def on_sqlite(moved):
+    return (
+        "CREATE TRIGGER annotation_entry_adds_up AFTER INSERT ON annotation_entry BEGIN"
+        " UPDATE annotation_account SET "
+        + ", ".join(
+            f"{column} = {column} + NEW.cents * ((NEW.{more}) - (NEW.{less}))"
+            for column, (more, less) in moved.items()
+        )
+        + " WHERE id = NEW.account_id; END"
     )
-    + " WHERE id = NEW.account_id; END",
+
+
+def on_postgresql(moved):
+    """Once a statement, not once a row: a row updated thousands of times in one transaction is slow."""
+    return (
+        "CREATE OR REPLACE FUNCTION annotation_entry_adds_up() RETURNS trigger LANGUAGE plpgsql"
+        " AS $$ BEGIN UPDATE annotation_account a SET "
+        + ", ".join(f"{column} = a.{column} + moved.{column}" for column in moved)
+        + " FROM (SELECT account_id, "
+        + ", ".join(
+            f"SUM(cents * (({more})::int - ({less})::int)) AS {column}"
+            for column, (more, less) in moved.items()
+        )
+        + " FROM fresh GROUP BY account_id) moved WHERE a.id = moved.account_id;"
+        " RETURN NULL; END $$"
+    )
+
+
+SQLITE = [
+    on_sqlite(MOVED),
     *(
         f"CREATE TRIGGER {table}_never_{done} BEFORE {event} ON {table} BEGIN"
         f" SELECT RAISE(ABORT, '{reason}'); END"
@@ -33,17 +57,7 @@ SQLITE = [
     ),
 ]
 POSTGRESQL = [
-    # Once a statement, not once a row: a row updated thousands of times in one transaction is slow.
-    "CREATE FUNCTION annotation_entry_adds_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-    " UPDATE annotation_account a SET "
-    + ", ".join(f"{column} = a.{column} + moved.{column}" for column in MOVED)
-    + " FROM (SELECT account_id, "
-    + ", ".join(
-        f"SUM(cents * (({more})::int - ({less})::int)) AS {column}"
-        for column, (more, less) in MOVED.items()
-    )
-    + " FROM fresh GROUP BY account_id) moved WHERE a.id = moved.account_id;"
-    " RETURN NULL; END $$",
+    on_postgresql(MOVED),
     "CREATE TRIGGER annotation_entry_adds_up AFTER INSERT ON annotation_entry"
     " REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT"
     " EXECUTE FUNCTION annotation_entry_adds_up()",

@@ -19,12 +19,16 @@ class Account(models.Model):
     reserved_cents = models.BigIntegerField(default=0)
     paid_cents = models.BigIntegerField(default=0)
     discarded_cents = models.BigIntegerField(default=0)  # paid, but the work does not count
+    billed_cents = models.BigIntegerField(default=0)  # that the crowd's own bill is higher; or less
 
     class Meta:
         constraints = [
             models.CheckConstraint(
                 condition=Q(
-                    budget_cents__gte=F("reserved_cents") + F("paid_cents") + F("discarded_cents")
+                    budget_cents__gte=F("reserved_cents")
+                    + F("paid_cents")
+                    + F("discarded_cents")
+                    + F("billed_cents")
                 ),
                 name="never_over_budget",
             ),
@@ -39,7 +43,7 @@ class Account(models.Model):
 
     @property
     def spent_cents(self) -> int:
-        return self.paid_cents + self.discarded_cents
+        return self.paid_cents + self.discarded_cents + self.billed_cents
 
     @property
     def available_cents(self) -> int:
@@ -55,6 +59,7 @@ class Entry(models.Model):
         RESERVED = "reserved"
         PAID = "paid"
         DISCARDED = "discarded"
+        BILLED = "billed"
 
     account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="entries")
     key = models.CharField(max_length=120, unique=True)  # one effect is booked once

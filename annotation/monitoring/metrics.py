@@ -21,7 +21,7 @@ from retrieval.models import Job
 
 QUEUES = ("celery", "encoding")
 PATIENCE_SECONDS = 2.0
-SUMS = ("budget", "reserved", "paid", "discarded")
+SUMS = ("budget", "reserved", "paid", "discarded", "billed")
 # Figures of a campaign's snapshot.
 ASSIGNMENT_STATES = ("submitted", "reviewed")
 TRIPLET_STATES = ("labelled", "open", "unresolved")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.policy.crowds import CROWDS
+from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.tasks import task_of
 from annotation.protocol.screening.control import RejectionReason
 from core.text.words import plural
@@ -253,17 +254,12 @@ def _named(crowd: Facts) -> str:
 def _who(facts: Facts) -> str:
     """Of the campaign, or one of its crowds."""
     policy, crowd = facts["policy"], CROWDS[facts["crowd"]]
-    reward = f"the reward was {dollars(policy['reward_cents'])} per HIT"
-    if crowd.is_team:
-        who = "The annotators were a team with accounts of their own"
-    elif crowd.has_accounts:
-        who = f"The annotators were {crowd.people}, who came by its links; {reward}"
-    else:
+    who = f"The annotators were {crowd.came}"
+    if not crowd.has_accounts:
         masters = "Masters, " if policy["masters"] else ""
-        who = (
-            f"The workers came through the crowd {facts['crowd']}: {masters}at least "
-            f"{policy['min_approval_percent']}% of their work and at least "
-            f"{count(policy['min_approved'])} assignments approved; {reward}"
+        who += (
+            f": {masters}at least {policy['min_approval_percent']}% of their work and at least "
+            f"{count(policy['min_approved'])} assignments approved"
         )
     if policy["qualification_items"]:
         who += (
@@ -271,18 +267,26 @@ def _who(facts: Facts) -> str:
             f"{plural(policy['qualification_items'], 'item')}, "
             f"{policy['qualification_pass_percent']}% of which had to be right"
         )
-    return f"{who}."
+    fee = Policy.from_dict(policy).fee or crowd.no_fee
+    reward = (
+        f" The reward was {dollars(policy['reward_cents'])} per {crowd.hit}; the fee on top: {fee}."
+        if policy["reward_cents"] and facts["cost_cents"]
+        else ""
+    )
+    return (
+        f"{who}.{reward} Work could be rejected ({crowd.rejects}), and a rejection overturned "
+        f"{crowd.reverses}."
+    )
 
 
-def _beside(cents: int, extras: Sequence[str]) -> str:
-    if cents < 0:
-        return f"{dollars(-cents)} less by the crowd's own bill"
-    return f"{dollars(cents)} for {' and '.join(['bonuses', *extras])}"
+def _billed(cents: int) -> str:
+    more = "more" if cents > 0 else "less"
+    return f" The crowd's own bill was {dollars(abs(cents))} {more}, which is included."
 
 
 def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     """`by_votes`: how many triplets of the release votes gave a label."""
-    spent, bonuses = facts["cost_cents"], facts["bonus_cents"]
+    spent, bonuses, billed = facts["cost_cents"], facts["bonus_cents"], facts.get("billed_cents", 0)
     if not spent and not judged:
         return "Nobody judged here. The cost of the imported labels is not recorded."
     if not spent:
@@ -291,8 +295,9 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
         return nothing[0].upper() + nothing[1:]
     extras = {CROWDS[one["crowd"]].extras for one in facts.get("crowds") or [facts]} - {""}
     words = (
-        f"{dollars(spent)}: {dollars(spent - bonuses)} for assignments, including the crowd's fee "
-        f"and discarded assignments, and {_beside(bonuses, sorted(extras))}."
+        f"{dollars(spent)}: {dollars(spent - bonuses - billed)} for assignments, including the "
+        f"crowd's fee and discarded assignments, and {dollars(bonuses)} for "
+        f"{' and '.join(['bonuses', *sorted(extras)])}.{_billed(billed) if billed else ''}"
     )
     if crowds := facts.get("crowds"):
         parts = [f"{dollars(each['cost_cents'])} went to {_named(each)}" for each in crowds]

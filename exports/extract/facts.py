@@ -47,6 +47,7 @@ def write_facts(
         "rejection_reasons": assignment_counts(*campaigns)["rejection_reasons"],
         "cost_cents": sum(each["cost_cents"] for each in crowds),
         "bonus_cents": sum(each["bonus_cents"] for each in crowds),
+        **_billed(sum(each.get("billed_cents", 0) for each in crowds)),
         **({"crowds": crowds} if len(crowds) > 1 else {}),
         **({"aggregation": _aggregation(campaigns)} if is_aggregated(plan(campaign)) else {}),
     }
@@ -74,7 +75,7 @@ def _crowd(
     campaign: Campaign, place: int, workers: Mapping[int, str], work_cents: int
 ) -> dict[str, Any]:
     """What is its own: its queries are those that its workers alone have judged."""
-    spent = spent_cents(campaign)
+    spent, billed = spent_cents(campaign)
     keys = campaign.query_set.queries.values_list("key", flat=True)
     return {
         "campaign": campaign.name,
@@ -85,9 +86,15 @@ def _crowd(
         "first_hit": first_hit(place),
         "excluded_workers": sorted(workers[worker] for worker in excluded_workers(campaign)),
         "cost_cents": spent,
-        "bonus_cents": spent - work_cents,
+        "bonus_cents": spent - billed - work_cents,
+        **_billed(billed),
         "query_ids": sorted(keys),
     }
+
+
+def _billed(cents: int) -> dict[str, int]:
+    """Nothing where no bill of the crowd's own differs from the books."""
+    return {"billed_cents": cents} if cents else {}
 
 
 def _aggregation(campaigns: Sequence[Campaign]) -> list[dict[str, object]]:

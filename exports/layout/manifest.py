@@ -75,6 +75,11 @@ def is_aggregated(campaign: Mapping[str, Any]) -> bool:
     return bool(campaign["policy"].get("aggregation") == "best")
 
 
+def beside_work(campaign: Mapping[str, Any]) -> int:
+    """Cents of its cost that are not those of its assignments."""
+    return int(campaign["bonus_cents"]) + int(campaign.get("billed_cents", 0))
+
+
 def checksums(folder: Path) -> dict[str, Checksum]:
     """Size and sha256 of every file but the manifest, in the order of the paths."""
     files = {

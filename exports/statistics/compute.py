@@ -25,6 +25,7 @@ from exports.layout.files import (
     PLACEMENTS,
     RELEASE,
 )
+from exports.layout.manifest import beside_work
 from exports.splits.similarity import similarity
 from exports.statistics.agreement import agreement_figures
 from exports.statistics.assignments import (
@@ -140,7 +141,7 @@ def _campaign(
         "unresolved": unresolved,
         "excluded_workers": len(facts["excluded_workers"]),
         "rejection_reasons": facts["rejection_reasons"],
-        "cost_cents": tables.work.cents + facts["bonus_cents"] if tables else facts["cost_cents"],
+        "cost_cents": tables.work.cents + beside_work(facts) if tables else facts["cost_cents"],
         "bonus_cents": facts["bonus_cents"],
         "expert": said,
         **expert.label_error_to_dict(),

@@ -196,5 +196,5 @@ def check_counts(facts: Facts, figures: Mapping[str, Any], findings: Findings) -
         findings.differ(
             CAMPAIGN,
             f"{CAMPAIGN}: cost_cents {facts.campaign['cost_cents']}, by the assignments and "
-            f"bonus_cents {figures['campaign']['cost_cents']}",
+            f"bonus_cents + billed_cents {figures['campaign']['cost_cents']}",
         )

@@ -109,6 +109,7 @@ CROWD_SCHEMA = {
     "excluded_workers": Each(ID),
     "cost_cents": COUNT,
     "bonus_cents": WHOLE,
+    "billed_cents": Maybe(WHOLE),
     "query_ids": Each(ID),
 }
 CAMPAIGN_SCHEMA = AtLeast(
@@ -128,6 +129,8 @@ CAMPAIGN_SCHEMA = AtLeast(
         "rejection_reasons": {reason.key: COUNT for reason in RejectionReason},
         "cost_cents": COUNT,
         "bonus_cents": WHOLE,
+        # Only where the crowd's own bill differs from the books.
+        "billed_cents": Maybe(WHOLE),
         # Only where a second crowd judged some of the queries.
         "crowds": Maybe(Each(CROWD_SCHEMA)),
         # Only where labels need not be majorities, of each crowd.

@@ -49,7 +49,7 @@ def _account(campaign: Campaign, left: Mapping[tuple[object, str], int]) -> Iter
 
 def _spent(verdict: Verdict, campaign: Campaign) -> Iterator[str]:
     theirs = sum(hit.spent_cents for hit in verdict.record.hits)
-    ours = campaign.account.paid_cents + campaign.account.discarded_cents
+    ours = campaign.account.spent_cents
     if ours != theirs:
         yield f"The ledger has spent {ours} cents, the crowd {theirs}."
 

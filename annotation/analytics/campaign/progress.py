@@ -178,6 +178,8 @@ def money(campaign: Campaign) -> dict[str, object]:
         "discarded_cents": account.discarded_cents,
         "available_cents": account.available_cents,
         "spent_cents": account.spent_cents,
+        # Nothing where no bill of the crowd's own says otherwise than the books.
+        **({"billed_cents": account.billed_cents} if account.billed_cents else {}),
     }
 
 
@@ -199,6 +201,8 @@ def _effort(campaign: Campaign) -> dict[str, object]:
     }
 
 
-def spent_cents(campaign: Campaign) -> int:
-    """What has been paid: rewards, bonuses and fees, work whose votes do not count included."""
-    return account_of(campaign).spent_cents
+def spent_cents(campaign: Campaign) -> tuple[int, int]:
+    """What has been paid: rewards, bonuses and fees, work whose votes do not count included; and
+    how much of it the crowd's own bill has more than the books, or less."""
+    account = account_of(campaign)
+    return account.spent_cents, account.billed_cents

@@ -58,19 +58,23 @@ class Study(models.Model):
     @property
     def paid_unseen(self) -> dict[str, int]:
         """Cents that Prolific paid, by submissions that no visit explains."""
-        visit = self.link.tasks * self.link.queue.reward_cents
         return {
             **dict.fromkeys(self.passed_on, self.screen_out_cents),
-            **dict.fromkeys(self.approved_unseen, visit),
+            **dict.fromkeys(self.approved_unseen, self.visit_cents),
         }
+
+    @property
+    def visit_cents(self) -> int:
+        """That a visit is paid, all of its tasks."""
+        return self.link.tasks * self.link.queue.reward_cents
 
     @property
     def paid_cents(self) -> int:
         """For visits, bonuses apart."""
-        of_link, visit = self.link.visits, self.link.tasks * self.link.queue.reward_cents
+        of_link = self.link.visits
         approved = of_link.filter(outcome=Visit.Outcome.APPROVED).count()
         screened = of_link.filter(outcome=Visit.Outcome.SCREENED).count()
-        seen = approved * visit + screened * self.screen_out_cents
+        seen = approved * self.visit_cents + screened * self.screen_out_cents
         return seen + sum(self.paid_unseen.values())
 
     @property

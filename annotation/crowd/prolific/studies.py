@@ -24,7 +24,6 @@ from annotation.crowd.inhouse.models import (
     Queue,
     Visit,
 )
-from annotation.crowd.inhouse.visits import close_link
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.api.groups import admitting, excluding
 from annotation.crowd.prolific.api.studies import (
@@ -47,7 +46,10 @@ LONGEST_MINUTES = 1_439  # a submission ends before a day is over
 # A visit of which Prolific knows nothing by then was made up, to keep its tasks from others.
 UNKNOWN_FOR = timedelta(minutes=10)
 MEASURED = 5  # visits from which on their time is told
-COMPLETED = ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
+PARTLY = "PARTIALLY APPROVED"
+LEAST_PART = 8  # percent of its reward that a visit is paid then
+COMPLETED = ("AWAITING REVIEW", "APPROVED", PARTLY)
+AS_KEPT = Decimal("0.0001")  # cents
 MAKING = timedelta(minutes=5)  # a study takes seconds to make: then whoever began has died
 OUT = "SCREENED OUT"
 OPEN = ("ACTIVE", "PUBLISHING")
@@ -92,17 +94,15 @@ class Tender:
             theirs, places = self._open(theirs, read, ceil(max(0, missing - people) / link.tasks))
         waits = any(one.status not in OVER for one in read) or undecided.exists()
         # Just before this pass shut it, somebody may have taken a place.
-        at_rest, billed = not (was_open or theirs.status in OPEN or waits), None
-        if at_rest:
+        in_part, billed = sum(one.status == PARTLY for one in read), None
+        if not (was_open or theirs.status in OPEN or waits):
             try:
-                billed = self._billed()
+                billed = self._billed(in_part)
             except CrowdError as error:
                 fault = fault or error
-        self._keep(
-            coming=people + places * link.tasks,
-            at_rest=at_rest and billed is not None,
-            billed=billed,
-        )
+        # Of what was paid in part nobody knows how much is still to come on the bill.
+        stays = billed is not None and (billed == self.study.billed or not in_part)
+        self._keep(coming=people + places * link.tasks, at_rest=stays, billed=billed)
         if fault is not None:
             raise fault
 
@@ -114,12 +114,14 @@ class Tender:
         for name, it in changed.items():
             setattr(self.study, name, it)
 
-    def _billed(self) -> Decimal | None:
+    def _billed(self, in_part: int) -> Decimal | None:
         """None while something that was paid is not on the bill."""
         rewards, bonuses = self.client.studies.cost(self.study.study_id)
-        if rewards.rewards < self.study.paid_cents or bonuses.rewards < self.study.bonus_cents:
+        unpaid = in_part * self.study.visit_cents * (100 - LEAST_PART) // 100
+        paid = self.study.paid_cents - unpaid
+        if rewards.rewards < paid or bonuses.rewards < self.study.bonus_cents:
             return None
-        return rewards.total + bonuses.total
+        return (rewards.total + bonuses.total).quantize(AS_KEPT)
 
     # The study itself
 
@@ -428,12 +430,6 @@ def _median_seconds(read: Sequence[StudySubmission]) -> int | None:
         if one.status in COMPLETED and one.completed_at and one.started_at
     ]
     return round(median(times)) if len(times) >= MEASURED else None
-
-
-def shut(link: PanelLink, *, now: datetime) -> None:
-    """Nobody new can come by it; the next pass stops its study, where it has one."""
-    close_link(link, now=now)
-    Study.objects.filter(link=link).update(at_rest=False, coming=0)
 
 
 def refused_in_part(tasks: int) -> CrowdError:

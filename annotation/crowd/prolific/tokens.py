@@ -19,10 +19,9 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet, RSAKey
 
-from annotation.crowd.port import CrowdError
+from annotation.crowd.port import CrowdError, NotSent
 from annotation.crowd.prolific.connection import ProlificConnection
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.webhooks import NotGenuine
 
 PARAMETER = "prolific_token"
 NAMES = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")  # what the address says of who comes
@@ -37,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 def check_sent(study: Study, given: Mapping[str, str], now: datetime) -> None:
-    """That Prolific sent them. NotGenuine; CrowdError where its keys cannot be read now.
+    """That Prolific sent them. NotSent; CrowdError where its keys cannot be read now.
 
     `given`: the parameters of the address.
     """
@@ -50,7 +49,7 @@ def check_sent(study: Study, given: Mapping[str, str], now: datetime) -> None:
         )
         _claims(given, now).validate(token.claims)
     except (JoseError, ValueError, TypeError) as error:  # the latter of headers of a wrong kind
-        raise NotGenuine(f"Prolific's token does not hold: {error}") from error
+        raise NotSent(f"Prolific's token does not hold: {error}") from error
     _check_names(token.claims["prolific"], given, study)
     _check_workspace(token.claims.get("workspace_id"), study)
     _check_host(token.claims["aud"])
@@ -71,15 +70,15 @@ def _claims(given: Mapping[str, str], now: datetime) -> jwt.JWTClaimsRegistry:
 def _check_names(signed: object, given: Mapping[str, str], study: Study) -> None:
     wanted = {name: given.get(name) for name in NAMES}
     if not isinstance(signed, Mapping) or wanted != {name: signed.get(name) for name in NAMES}:
-        raise NotGenuine("Prolific's token is of another participant.")
+        raise NotSent("Prolific's token is of another participant.")
     if wanted["STUDY_ID"] != study.study_id:
-        raise NotGenuine("Prolific's token is of another study.")
+        raise NotSent("Prolific's token is of another study.")
 
 
 def _check_workspace(signed: object, study: Study) -> None:
     """Which older tokens do not name."""
     if signed is not None and study.workspace_id and signed != study.workspace_id:
-        raise NotGenuine("Prolific's token is of another workspace.")
+        raise NotSent("Prolific's token is of another workspace.")
 
 
 def _check_host(audience: str | list[str]) -> None:
@@ -87,7 +86,7 @@ def _check_host(audience: str | list[str]) -> None:
     named = [audience] if isinstance(audience, str) else audience
     hosts = {urlsplit(one if "//" in one else f"//{one}").hostname for one in named}
     if urlsplit(settings.PUBLIC_URL).hostname not in hosts:
-        raise NotGenuine("Prolific's token is of another site.")
+        raise NotSent("Prolific's token is of another site.")
 
 
 class Keys:
@@ -102,14 +101,14 @@ class Keys:
         self._fault = ""
 
     def named(self, kid: str | None) -> RSAKey:
-        """NotGenuine where it is none of Prolific's, as far as can be known."""
+        """NotSent where it is none of Prolific's, as far as can be known."""
         if self._is_due(kid):
             self._ask_once(kid)
         if kid in self._known:
             return self._known[kid]
         if self._fault:
             raise CrowdError(self._fault, permanent=False)
-        raise NotGenuine("Prolific's token is signed by nobody's key.")
+        raise NotSent("Prolific's token is signed by nobody's key.")
 
     def _is_due(self, kid: str | None) -> bool:
         return self._clock() - self._asked_at > (DAY if kid in self._known else MINUTE)

@@ -10,11 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.access.roles import MANAGE_WORKERS, campaigns_where
+from annotation.crowd.factory import PROVIDERS, studies_of
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import Member, PanelLink, Queue
-from annotation.crowd.inhouse.models.panels import new_code
-from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import LEAVE, known_in, shut
 from annotation.models import Campaign, OutboxMessage
 from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
@@ -215,15 +213,8 @@ def _open_study(
     screen_out = _screen_out_cents(options["screen_out"], tasks * policy.reward_cents, traits)
     user = options["by"].user
     known = _known_from(options["known"], user, traits) if options["known"] else None
-    link = open_link(code=new_code(), return_url=LEAVE)
-    Study.objects.create(
-        link=link,
-        minutes=minutes,
-        known_from=known,
-        screen_out_cents=screen_out,
-        screen_out_code=new_code() if screen_out else "",
-    )
-    return link
+    studies = PROVIDERS[traits.kind].studies
+    return studies.open(open_link, minutes=minutes, screen_out_cents=screen_out, known_from=known)
 
 
 def _known_from(name: str, user: User | None, crowd: CrowdTraits) -> Queue:
@@ -231,7 +222,7 @@ def _known_from(name: str, user: User | None, crowd: CrowdTraits) -> Queue:
     theirs = campaigns_where(user, MANAGE_WORKERS) if user else Campaign.objects.all()
     types = theirs.filter(name=name).values("hit_type_id")
     queue = Queue.objects.filter(hit_types__type_id__in=types).first()
-    if queue is None or not known_in(queue).exists():
+    if queue is None or not PROVIDERS[crowd.kind].studies.has_known(queue):
         raise UserError(
             f"There is no campaign {name!r} whose workers you manage and in which work of "
             f"{crowd.people} was approved: choose another one."
@@ -252,7 +243,8 @@ def _screen_out_cents(given: str | None, reward_cents: int, crowd: CrowdTraits) 
 
 def _close(campaign: Campaign, options: Options) -> Result:
     link = _link(campaign, options)
-    shut(link, now=timezone.now())
+    visits.close_link(link, now=timezone.now())
+    studies_of(link).closed(link)
     return {"closed": link.key}
 
 
@@ -267,15 +259,13 @@ def _link(campaign: Campaign, options: Options) -> PanelLink:
 def _request_returns(campaign: Campaign, options: Options) -> Result:
     """The next pass asks them there, each once."""
     link = _link(campaign, options)
-    study = Study.objects.filter(link=link).first()
-    waiting = study.to_ask_back if study else 0
-    if not waiting:
+    asked = studies_of(link).ask_back(link, options["reason"])
+    if not asked:
         raise UserError(
             f"Nobody who came by the link {link} has a submission at {STUDIES} that waits without "
             "a finished visit here, and was not asked yet."
         )
-    Study.objects.filter(link=link).update(return_reason=options["reason"])
-    return {"link": link.key, "asked": waiting}
+    return {"link": link.key, "asked": asked}
 
 
 def _forget(campaign: Campaign, options: Options) -> Result:

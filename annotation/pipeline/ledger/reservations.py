@@ -6,7 +6,7 @@
     reserved -> available    rejected work, assignments that nobody took, tie-breaks not needed
     paid <-> discarded       a worker excluded, or restored
     available -> discarded   what a crowd pays for no work
-    available <-> paid       what the crowd's own bill differs by
+    available <-> billed     what the crowd's own bill differs by
 
 Here are the budget and the reservations, in `settlements` what becomes of them. The database
 keeps the balance by a trigger and refuses whatever would pass the budget.

@@ -274,12 +274,11 @@ def settle_bill(campaign: Campaign, billed: int) -> int:
         return 0
     account = account_of(campaign)
     missing = billed - account.spent_cents
-    booked = Place.PAID if account.paid_cents + missing >= 0 else Place.DISCARDED
     entry = Entry(
         account=account,
         key=f"bill:{campaign.uid.hex}:{account.entries.count()}",
-        source=Place.AVAILABLE if missing > 0 else booked,
-        target=booked if missing > 0 else Place.AVAILABLE,
+        source=Place.AVAILABLE if missing > 0 else Place.BILLED,
+        target=Place.BILLED if missing > 0 else Place.AVAILABLE,
         cents=abs(missing),
     )
     try:

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from django.db import transaction
 
+from annotation.crowd.factory import PROVIDERS
 from annotation.models import Campaign
 from annotation.pipeline.publishing.pack import unpack
-from annotation.pipeline.setup.create import campaign_like, check_name_and_seed, fees_of_account
-from annotation.protocol.policy.crowds import CROWDS, CrowdKind
+from annotation.pipeline.setup.create import campaign_like, check_name_and_seed
+from annotation.protocol.policy.crowds import CrowdKind
 from annotation.protocol.policy.policy import Policy, PolicyError
 from core.errors import UserError
 from retrieval.models import Query, QuerySet
@@ -78,9 +79,8 @@ def _check_first(first: Campaign, crowd: CrowdKind) -> None:
 
 
 def _policy(policy: Policy, crowd: CrowdKind, reward_cents: int | None) -> Policy:
-    if CROWDS[crowd].asks("fee_permille"):
-        policy = replace(policy, **fees_of_account())
     try:
+        policy = replace(policy, **PROVIDERS[crowd].fees())
         return policy.for_crowd(crowd, reward_cents=reward_cents)
     except PolicyError as error:
         raise UserError(f"The policy does not suit the crowd {crowd}: {error}.") from error

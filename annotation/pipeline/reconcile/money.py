@@ -60,7 +60,7 @@ def check_account(campaign: Campaign, report: Reconciled) -> None:
 def _moved(account: Account) -> dict[str, int]:
     """What the entries add up to, by the account's column."""
     sums: dict[str, int] = {}
-    for place in (Place.RESERVED, Place.PAID, Place.DISCARDED):
+    for place in (Place.RESERVED, Place.PAID, Place.DISCARDED, Place.BILLED):
         sums[f"{place}_cents"] = _sum(account, Q(target=place)) - _sum(account, Q(source=place))
     funds = Q(source=Place.FUNDS), Q(target=Place.FUNDS)
     return {"budget_cents": _sum(account, funds[0]) - _sum(account, funds[1]), **sums}

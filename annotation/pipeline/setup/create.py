@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Max, Value
 
+from annotation.crowd.factory import PROVIDERS
 from annotation.models import Account, Campaign, Instructions, QualificationItem, Triplet
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import read_instructions
@@ -50,17 +50,10 @@ def read_policy(
 def policy_from(values: Mapping[str, Any]) -> Policy:
     """With what suits its crowd, the account there and its task. Raises PolicyError."""
     defaults = crowd_defaults(values.get("crowd")) | task_defaults(values.get("task"))
-    if "fee_permille" in defaults:
-        defaults |= fees_of_account()
+    if crowd := defaults.get("crowd"):
+        # As the settings say now, and the campaign's from then on.
+        defaults |= PROVIDERS[crowd].fees()
     return Policy.from_dict({**defaults, **values})
-
-
-def fees_of_account() -> dict[str, Any]:
-    """By the policy's fields: as the settings say now, and the campaign's from then on."""
-    return {
-        "fee_permille": settings.PROLIFIC_FEE_PERMILLE,
-        "vat_permille": settings.PROLIFIC_VAT_PERMILLE,
-    }
 
 
 def _read_object(path: Path) -> dict[str, Any]:

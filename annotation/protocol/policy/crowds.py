@@ -13,8 +13,6 @@ from typing import Any, Literal
 CrowdKind = Literal["mturk", "inhouse", "panel", "prolific"]
 Adjudication = Literal["decide", "measure"]
 
-# What Prolific takes, of companies unless a campaign's policy says otherwise.
-COMPANIES_PERMILLE, UNIVERSITIES_PERMILLE = 428, 333
 # Policy fields of the account there.
 OF_AN_ACCOUNT = frozenset({"fee_permille", "vat_permille"})
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
@@ -26,6 +24,7 @@ class Fee:
     """In thousandths of what the worker gets; each part is at least one cent, rounded half up."""
 
     permille: int
+    universities_permille: int = 0  # of them, where the fee depends on the account
     masters_permille: int = 0
     crowded_permille: int = 0
     vat_permille: int = 0  # of the fee
@@ -79,6 +78,7 @@ class CrowdTraits:
     title: str
     people: str  # who works there
     description: str
+    came: str  # who they were and how they came, to readers of a dataset
     payer: str
     extends: str  # how more judgments are got of what is posted already
     rejects: str  # what of the work it lets be rejected
@@ -119,7 +119,7 @@ class CrowdTraits:
             return self.no_fee
         if not self.asks("fee_permille"):
             return str(self.fee)
-        return f"{self.fee}, of universities {percent(UNIVERSITIES_PERMILLE)}"
+        return f"{self.fee}, of universities {percent(self.fee.universities_permille)}"
 
     @property
     def reverses(self) -> str:
@@ -170,6 +170,7 @@ MTURK = CrowdTraits(
     title="a Mechanical Turk server",
     people="workers",
     description="workers at a server with Mechanical Turk's API, as the emulator on this machine",
+    came="workers of a Mechanical Turk server, who chose the work there",
     payer="the server, from your account's balance",
     extends="each HIT, within the assignments that its fee allows",
     rejects="each HIT",
@@ -208,6 +209,7 @@ INHOUSE = CrowdTraits(
     title="your own team",
     people="members of your team",
     description="people whom you invite to this site",
+    came="a team with accounts of their own, invited by name",
     payer="you, if at all",
     extends="each task",
     rejects="each task",
@@ -253,8 +255,9 @@ PANEL = replace(
     title="a panel",
     people="participants of the panel",
     description="people whom a panel sends by a link",
+    came="participants of a panel, who came by its link",
     payer="the panel, from your list",
-    rejects="each task here, and visits at the panel from your list",
+    rejects="each task here, and visits at the panel by a list",
     kept="your completion code and the IDs that {panel} gave in the link",
     fixed={**INHOUSE.fixed, "qualification_items": 0},
     reward_cents=15,
@@ -268,17 +271,20 @@ PANEL = replace(
     contact="write to the researcher through the panel's site",
     unasked=frozenset({"keywords", "auto_approval_days", *OF_AN_ACCOUNT}),
 )
+# Of companies, unless a campaign's policy says otherwise.
+PROLIFIC_FEE = Fee(permille=428, universities_permille=333)
 PROLIFIC = replace(
     PANEL,
     kind="prolific",
     title="Prolific",
     people="participants of Prolific",
     description="participants of Prolific",
+    came="participants of Prolific, who came by the link of its study",
     payer="Prolific, from your account's balance",
     extends="each task, by places of its study, which only grow",
     rejects="a visit as a whole",
     excludes="from the campaign, and by a group from its studies at Prolific",
-    fee=Fee(permille=COMPANIES_PERMILLE),
+    fee=PROLIFIC_FEE,
     unasked=PANEL.unasked - OF_AN_ACCOUNT,
     by_study=True,
     may_refuse_to_reverse=True,
@@ -289,7 +295,7 @@ PROLIFIC = replace(
     message_place="in a message at Prolific, which cannot be recalled",
     reports="by signed events where this site is public, and when each pass asks",
     contact="write to the researcher at Prolific",
-    extras="visits that are paid for more tasks than were done, and what its bill differs by",
+    extras="visits that are paid for more tasks than were done",
 )
 CROWDS: Mapping[CrowdKind, CrowdTraits] = {
     each.kind: each for each in (MTURK, INHOUSE, PANEL, PROLIFIC)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotation.protocol.policy.crowds import (
-    COMPANIES_PERMILLE,
     CROWDS,
     MTURK,
     PAPER_CROWD,
-    PROLIFIC,
-    UNIVERSITIES_PERMILLE,
+    PROLIFIC_FEE,
 )
 from annotation.protocol.policy.tasks import PAPER_TASK
 
 OPEN = "left open"
+# Whose fee depends on the account there.
+FEES = [(one.title, one.fee) for one in CROWDS.values() if one.fee and one.asks("fee_permille")]
+OF_ACCOUNTS = " and ".join(title for title, _ in FEES)
 # What nearly every campaign decides for itself; the rest is there for those who know why.
 MAIN = (
     "title",
@@ -258,23 +259,30 @@ CROWD = Group(
         Words(
             "reward_cents",
             "Reward per assignment, in cents",
-            f"Pay for one HIT. The crowd's fee comes on top: {MTURK.fee_in_words} at "
-            f"{MTURK.title}, {PROLIFIC.fee_in_words} at {PROLIFIC.title}.",
+            "Pay for one HIT. The crowd's fee comes on top: "
+            + "; ".join(
+                f"{each.fee_in_words} at {each.title}" for each in CROWDS.values() if each.fee
+            )
+            + ".",
             15,
             "15",
         ),
         Words(
             "fee_permille",
-            "Prolific's fee, in thousandths",
-            f"Of each reward and bonus. Prolific takes {COMPANIES_PERMILLE} of companies and "
-            f"{UNIVERSITIES_PERMILLE} of universities.",
-            COMPANIES_PERMILLE,
+            f"{OF_ACCOUNTS}'s fee, in thousandths",
+            "Of each reward and bonus. "
+            + " ".join(
+                f"{title} takes {fee.permille} of companies and {fee.universities_permille} of "
+                "universities."
+                for title, fee in FEES
+            ),
+            PROLIFIC_FEE.permille,
             OPEN,
         ),
         Words(
             "vat_permille",
-            "VAT on Prolific's fee, in thousandths",
-            "Prolific adds it for some accounts: 200 in the United Kingdom.",
+            f"VAT on {OF_ACCOUNTS}'s fee, in thousandths",
+            f"{OF_ACCOUNTS} adds it for some accounts: 200 in the United Kingdom.",
             0,
             OPEN,
         ),

@@ -16,11 +16,11 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
 from annotation.protocol.policy.crowds import (
-    COMPANIES_PERMILLE,
     CROWDED_HIT,
     CROWDS,
     OF_AN_ACCOUNT,
     PAPER_CROWD,
+    PROLIFIC_FEE,
     Adjudication,
     CrowdKind,
     CrowdTraits,
@@ -144,8 +144,8 @@ class Policy:
     exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
     crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = PAPER_CROWD.kind
     reward_cents: Annotated[int, _whole(0, 100_000)] = PAPER_CROWD.reward_cents
-    # Prolific's, which depends on the account; those of other crowds are the same for all.
-    fee_permille: Annotated[int, _whole(0, 1000)] = COMPANIES_PERMILLE
+    # Where it depends on the account; those of other crowds are the same for all.
+    fee_permille: Annotated[int, _whole(0, 1000)] = PROLIFIC_FEE.permille
     vat_permille: Annotated[int, _whole(0, 1000)] = 0
     masters: Annotated[bool, _FLAG] = True
     min_approval_percent: Annotated[int, _whole(0, 100)] = 95

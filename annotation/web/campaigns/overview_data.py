@@ -95,6 +95,7 @@ class Money:
     budget: str
     spent: str
     discarded: str  # of what is spent
+    billed: str  # as well, where the crowd's bill differs from the books
     reserved: str
     left: str
     a_label: str
@@ -166,7 +167,14 @@ def _mark(
     late: bool,
 ) -> str:
     sums = account.budget_cents, account.reserved_cents, account.paid_cents, account.discarded_cents
-    parts = (last.pk if last else 0, campaign.state, *sums, counting.pk if counting else 0, late)
+    parts = (
+        last.pk if last else 0,
+        campaign.state,
+        *sums,
+        account.billed_cents,
+        counting.pk if counting else 0,
+        late,
+    )
     return "-".join(map(str, parts))
 
 
@@ -266,10 +274,16 @@ def _money(campaign: Campaign, account: Account, figures: Figures | None) -> Mon
         budget=dollars(account.budget_cents),
         spent=dollars(account.spent_cents),
         discarded=dollars(account.discarded_cents),
+        billed=_billed(account.billed_cents),
         reserved=dollars(account.reserved_cents),
         left=dollars(account.available_cents),
         a_label=f"${account.spent_cents / labels / 100:,.3f}" if labels else "",
     )
+
+
+def _billed(cents: int) -> str:
+    more = "more" if cents > 0 else "less"
+    return f"{dollars(abs(cents))} {more} by the crowd's own bill" if cents else ""
 
 
 def troubles_of(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Trouble]:

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods, require_safe
@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.analytics.workers.panel_list import CheckedRow, check_list
 from annotation.analytics.workers.panel_visits import visits_by
+from annotation.crowd.factory import PROVIDERS
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink, Participant
-from annotation.crowd.prolific.models import Study
 from annotation.models import Campaign
 from annotation.operations.campaign.panels import url_of
 from annotation.pipeline.gold.rejected_rows import known_as
@@ -98,23 +98,19 @@ def _links(campaign: Campaign) -> QuerySet[PanelLink]:
 
 
 def _page(request: HttpRequest, campaign: Campaign, *, fault: str = "") -> HttpResponse:
-    links = (
-        _links(campaign)
-        .select_related("study")
-        .annotate(
-            came=Count("visits"), finished=Count("visits", filter=~Q(visits__finished_at=None))
-        )
+    links = _links(campaign).annotate(
+        came=Count("visits"), finished=Count("visits", filter=~Q(visits__finished_at=None))
     )
     on_page = Paginator(links, PAGE_SIZE).get_page(request.GET.get("page"))
+    terms = PROVIDERS[campaign.policy.crowd].studies.terms(on_page)
     content: dict[str, Any] = {
-        "links": [(link, PANELS[link.panel], url_of(link)) for link in on_page],
+        "links": [(one, PANELS[one.panel], url_of(one), terms.get(one.pk)) for one in on_page],
         "on_page": on_page,
         "fault": fault,
         "endings": ENDINGS,
         "is_published": bool(campaign.hit_type_id),
-        **Study.objects.filter(link__in=on_page).aggregate(
-            strays=Sum("strays"), promised=Sum("promised")
-        ),
+        "strays": sum(study.strays for study in terms.values()),
+        "promised": sum(study.promised for study in terms.values()),
         "underpaid": underpaid(campaign),
     }
     template = "annotation/panels/links.html"

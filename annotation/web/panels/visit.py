@@ -14,13 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.crowd.accounts import campaigns_with_accounts
+from annotation.crowd.factory import studies_of
 from annotation.crowd.inhouse import assignments, visits
 from annotation.crowd.inhouse.models import PanelLink, Visit
 from annotation.crowd.inhouse.visits import Done, Person
-from annotation.crowd.port import CrowdError
-from annotation.crowd.prolific.submissions import UNPAID, screen_out
-from annotation.crowd.prolific.tokens import check_sent
-from annotation.crowd.prolific.webhooks import NotGenuine
+from annotation.crowd.port import CrowdError, NotSent, Terms
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign
 from annotation.pipeline.ledger.dollars import dollars
@@ -52,13 +50,10 @@ ARRIVALS = Limit(
 )
 SECONDS = 24 * 3600  # that a browser stays signed in
 SENT = "sent"  # in the session: whom the panel has sent, by which link
-NOT_SENT = (
-    "Prolific has not sent you by this link, or too long ago. Open the study from Prolific's own "
-    "page."
-)
+NOT_SENT = "{0} has not sent you by this link, or too long ago. Open the study from {0}'s own page."
 CANNOT_TELL = (
-    "Whether Prolific sent you cannot be checked at the moment. Nothing is lost: open the study "
-    "from Prolific's page again in a minute."
+    "Whether {0} sent you cannot be checked at the moment. Nothing is lost: open the study from "
+    "{0}'s page again in a minute."
 )
 
 log = logging.getLogger(__name__)
@@ -68,8 +63,8 @@ log = logging.getLogger(__name__)
 @require_http_methods(["GET", "HEAD", "POST"])
 def panel_page(request: HttpRequest, key: str) -> HttpResponse:
     """What the study is about; a POST begins it, or goes on with it."""
-    link = get_object_or_404(PanelLink.objects.select_related("queue", "study"), key=key)
-    campaign = _campaign(link)
+    link = get_object_or_404(PanelLink.objects.select_related("queue"), key=key)
+    campaign, panel = _campaign(link), PANELS[link.panel].title
     try:
         person = visits.person_in(link, request.GET)
         _check_arrival(request, link, person)
@@ -84,12 +79,12 @@ def panel_page(request: HttpRequest, key: str) -> HttpResponse:
         return refuse(request, 429, TITLE, str(error))
     except UserError as error:
         return refuse(request, 404, TITLE, str(error))
-    except NotGenuine as error:
+    except NotSent as error:
         log.info("link %s refused: %s", key, error)
-        return refuse(request, 403, TITLE, NOT_SENT)
+        return refuse(request, 403, TITLE, NOT_SENT.format(panel))
     except CrowdError as error:
         log.warning("link %s: %s", key, error)
-        return refuse(request, 503, "Please try again in a minute", CANNOT_TELL)
+        return refuse(request, 503, "Please try again in a minute", CANNOT_TELL.format(panel))
     if has_rights(visit.member.user):
         return refuse(request, 403, TITLE, HAS_RIGHTS)
     sent = request.session.get(SENT)
@@ -105,14 +100,11 @@ def panel_page(request: HttpRequest, key: str) -> HttpResponse:
 
 def _check_arrival(request: HttpRequest, link: PanelLink, person: Person) -> None:
     """Once in a browser: the page is read for longer than a signature of the panel's holds."""
-    study, who = getattr(link, "study", None), [link.key, person.id, person.session]
+    who = [link.key, person.id, person.session]
     if request.session.get(SENT) == who:
         return
     attempt([ARRIVALS.of(address_of(request))])
-    if study is not None and not study.study_id:
-        raise NotGenuine("the study is not at Prolific yet, so that nobody is sent to it.")
-    if study is not None and study.is_secure:
-        check_sent(study, request.GET, timezone.now())
+    studies_of(link).check_sent(link, request.GET, timezone.now())
     request.session[SENT] = who
 
 
@@ -169,7 +161,7 @@ def _welcome(
 @member_page
 def visit_page(request: MemberRequest, pk: int) -> HttpResponse:
     """How far a visit is, and its code; a POST ends it with what is done."""
-    mine = visits.with_done(visits.visits_of(request.member).select_related("link__study"))
+    mine = visits.with_done(visits.visits_of(request.member))
     visit = get_object_or_404(mine, pk=pk)
     now, queue = timezone.now(), visit.link.queue
     done = visits.done_of(visit)
@@ -180,7 +172,7 @@ def visit_page(request: MemberRequest, pk: int) -> HttpResponse:
     # Some panels pay a visit as a whole: then it is over when it is full, or nothing is left.
     may_stop = not (request.member.crowd_traits.by_study and has_work)
     over = not left or (may_stop and request.method == "POST")
-    if not visit.finished_at and over and (visits.finish(visit, now=now) or _leaves(visit)):
+    if not visit.finished_at and over and _ends(visit):
         return redirect("visit", visit.pk)
     content = {
         **_about(visit, done),
@@ -195,34 +187,38 @@ def visit_page(request: MemberRequest, pk: int) -> HttpResponse:
 
 
 def _an_hour(link: PanelLink, policy: Policy) -> str:
-    study = getattr(link, "study", None)
+    minutes = _terms(link).minutes
     return pay_an_hour(
         link.tasks * policy.reward_cents,
         measured=link.median_seconds,
-        estimated=study and study.minutes * 60,
+        estimated=minutes and minutes * 60,
         limit=link.tasks * policy.assignment_minutes * 60,
     )
 
 
 def _screen_out(link: PanelLink) -> str:
     """What who finds no task is paid; empty: nothing."""
-    study = getattr(link, "study", None)
-    return dollars(study.screen_out_cents) if study and study.screen_out_cents else ""
+    cents = _terms(link).screen_out_cents
+    return dollars(cents) if cents else ""
 
 
-def _leaves(visit: Visit) -> bool:
-    """Without a task, where the panel pays something for coming."""
-    return hasattr(visit.link, "study") and screen_out(visit, now=timezone.now())
+def _terms(link: PanelLink) -> Terms:
+    return studies_of(link).terms([link]).get(link.pk, Terms())
+
+
+def _ends(visit: Visit) -> bool:
+    """With what is done; or without a task, where the panel pays something for coming."""
+    now = timezone.now()
+    return visits.finish(visit, now=now) or studies_of(visit.link).leave(visit, now)
 
 
 def _about(visit: Visit, done: Done) -> dict[str, object]:
-    study = getattr(visit.link, "study", None)
-    is_screened = study is not None and visit.code == study.screen_out_code
+    is_screened = visit.code == _terms(visit.link).screen_out_code
     is_paid_for_coming = is_screened and visit.outcome == Visit.Outcome.SCREENED
     return {
         "visit": visit,
         "is_screened": is_screened,
-        "is_void": visit.outcome in UNPAID and not is_paid_for_coming,
+        "is_void": visit.is_unpaid and not is_paid_for_coming,
         "title": visit.link.queue.title,
         "panel": PANELS[visit.link.panel].title,
         "done": done,

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CANNOT_JUDGE, JUDGMENTS
+from exports.layout.manifest import beside_work
 from exports.layout.schemas import crowd_of, first_hit
 from exports.statistics.assignments import rows
 from exports.verify.facts import Facts, read_policy
 from exports.verify.findings import Findings, quote
 
-SUMS = ("cost_cents", "bonus_cents")
+SUMS = ("cost_cents", "bonus_cents", "billed_cents")
 # What the first crowd's campaign says in both places.
 OF_THE_FIRST = ("campaign", "crowd", "policy", "policy_sha256")
 
@@ -43,7 +44,7 @@ def _faults(facts: Facts, queries: Collection[str]) -> Iterator[str]:
     if [each["first_hit"] for each in crowds] != [first_hit(n) for n in range(len(crowds))]:
         yield "first_hit is not what a crowd in its place has"
     for name in SUMS:
-        if sum(each[name] for each in crowds) != whole[name]:
+        if sum(each.get(name, 0) for each in crowds) != whole.get(name, 0):
             yield f"{name} do not sum to the campaign's"
     excluded = [worker for each in crowds for worker in each["excluded_workers"]]
     if sorted(excluded) != sorted(whole["excluded_workers"]):
@@ -69,11 +70,11 @@ def check_work(folder: Path, facts: Facts, findings: Findings) -> None:
         if crowd_of_worker.setdefault(worker, crowd) != crowd:
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: worker {worker} is of two crowds")
     for number, each in enumerate(facts.crowds):
-        if (made := cents[number] + each["bonus_cents"]) != each["cost_cents"]:
+        if (made := cents[number] + beside_work(each)) != each["cost_cents"]:
             findings.differ(
                 CAMPAIGN,
                 f"{CAMPAIGN}: crowds: cost_cents of {each['campaign']} {each['cost_cents']}, by "
-                f"its assignments and bonus_cents {made}",
+                f"its assignments and bonus_cents + billed_cents {made}",
             )
     _check_queries(folder, facts, findings)
 

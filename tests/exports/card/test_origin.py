@@ -67,7 +67,9 @@ def test_what_was_imported_and_judged_here_tells_both(tmp_path: Path) -> None:
     words = words_of(ready(tmp_path / "x", campaign=IMPORT))
     assert "The labels came with the dataset and were imported unchanged." in words
     assert "Then triplets were judged here, by the steps below." in words
-    assert "The workers came through the crowd mturk" in words
+    assert (
+        "The annotators were workers of a Mechanical Turk server, who chose the work there" in words
+    )
     assert "A label is what came with the dataset or the majority of 2 to 4 votes" in words
 
 

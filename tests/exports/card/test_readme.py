@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from annotation.protocol.policy.crowds import CrowdKind
+from annotation.protocol.policy.policy import Policy
 from exports.card.plots import write_plots
 from exports.card.readme import card
 from exports.formats.loading_code import snippets
@@ -145,9 +147,49 @@ def test_the_cost_is_told_in_dollars(tmp_path: Path) -> None:
 def test_at_prolific_the_cost_names_what_was_paid_for_no_work(tmp_path: Path) -> None:
     paid = {"crowd": "prolific", "cost_cents": 20_000, "bonus_cents": 100}
     words = read(ready(tmp_path / "x", campaign=paid))
-    assert "for bonuses and visits that are paid for more tasks than were done, and what" in words
-    cheaper = read(ready(tmp_path / "y", campaign=paid | {"bonus_cents": -100}))
-    assert "discarded assignments, and USD 1.00 less by the crowd's own bill." in cheaper
+    assert "1.00 for bonuses and visits that are paid for more tasks than were done." in words
+    assert "own bill" not in words
+    for cents, differs in ((100, "more"), (-100, "less")):
+        billed = read(ready(tmp_path / differs, campaign=paid | {"billed_cents": cents}))
+        assert "and USD 1.00 for bonuses and visits" in billed
+        assert f"The crowd's own bill was USD 1.00 {differs}, which is included." in billed
+
+
+@pytest.mark.parametrize(
+    ("crowd", "said"),
+    [
+        (
+            "mturk",
+            "workers of a Mechanical Turk server, who chose the work there: Masters, at least 95% "
+            "of their work and at least 100 assignments approved. The reward was USD 0.15 per "
+            "HIT; the fee on top: 20%, 5% more for Masters, 20% more from 10 assignments a HIT. "
+            "Work could be rejected (each HIT), and a rejection overturned for 30 days.",
+        ),
+        (
+            "inhouse",
+            "a team with accounts of their own, invited by name. Work could be rejected (each "
+            "task), and a rejection overturned at any time.",
+        ),
+        (
+            "panel",
+            "participants of a panel, who came by its link. The reward was USD 0.15 per task; the "
+            "fee on top: the panel's own. Work could be rejected (each task here, and visits at "
+            "the panel by a list), and a rejection overturned at any time.",
+        ),
+        (
+            "prolific",
+            "participants of Prolific, who came by the link of its study. The reward was USD 0.15 "
+            "per task; the fee on top: 42.8%. Work could be rejected (a visit as a whole), and a "
+            "rejection overturned where Prolific lets you.",
+        ),
+    ],
+)
+def test_who_judged_and_what_the_crowd_took_and_allowed_is_said_by_its_traits(
+    tmp_path: Path, crowd: CrowdKind, said: str
+) -> None:
+    rules = Policy(qualification_items=0).for_crowd(crowd).to_dict()
+    words = read(ready(tmp_path / "x", campaign={"crowd": crowd, "policy": rules}))
+    assert f"The annotators were {said}" in words
 
 
 def test_work_in_the_house_that_cost_nothing_says_so(tmp_path: Path) -> None:

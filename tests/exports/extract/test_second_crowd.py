@@ -176,8 +176,11 @@ def check_crowds(out: Path, first: Campaign, second: Campaign) -> None:
     for name in ("cost_cents", "bonus_cents"):
         assert facts[name] == sum(one[name] for one in facts["crowds"])
     assert [one["cost_cents"] for one in facts["crowds"]] == spent
-    # Beside the assignments, at the fee of the policy.
-    assert [one["bonus_cents"] for one in facts["crowds"]] == [spent[0] - 7 * (REWARD + 43), 0]
+    # At the fee of the policy; what the bill says otherwise stands apart.
+    assert [one["bonus_cents"] for one in facts["crowds"]] == [25 + 11, 0]
+    billed = spent[0] - 7 * (REWARD + 43) - (25 + 11)
+    assert (facts["billed_cents"], facts["crowds"][0]["billed_cents"]) == (billed, billed)
+    assert "billed_cents" not in facts["crowds"][1]
     assert [one["query_ids"] for one in facts["crowds"]] == [
         ["candle", "garden", "rocket"],
         OF_TEAM,

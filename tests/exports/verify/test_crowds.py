@@ -103,6 +103,7 @@ def of_second(**values: Any) -> Change:
         (of_second(cost_cents=1), "cost_cents do not sum to the campaign's"),
         (of_second(cost_cents=1), "cost_cents of demo-inhouse 1, by its assignments and bonus"),
         (of_second(bonus_cents=1), "bonus_cents do not sum to the campaign's"),
+        (of_second(billed_cents=1), "billed_cents do not sum to the campaign's"),
         (of_second(excluded_workers=["nobody"]), "excluded_workers are not the campaign's"),
         (lambda facts: facts["crowds"][1]["query_ids"].pop(), "query_ids are not the campaign's"),
         (lambda facts: facts["crowds"][1]["query_ids"].append("q000"), "each of them once"),

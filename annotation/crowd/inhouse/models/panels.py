@@ -93,7 +93,7 @@ class Visit(models.Model):
             ),
         ]
         indexes = [
-            # prolific/adapter.py asks with each pass what is still to be booked
+            # crowds that have studies ask with each pass what is still to be booked
             models.Index(
                 fields=["link"],
                 condition=Q(surplus_cents__gt=0, surplus_booked=False),
@@ -103,3 +103,8 @@ class Visit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.member} by {self.link}"
+
+    @property
+    def is_unpaid(self) -> bool:
+        """For its tasks, whatever was done."""
+        return self.outcome in (self.Outcome.RETURNED, self.Outcome.SCREENED)

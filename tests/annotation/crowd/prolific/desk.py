@@ -10,14 +10,21 @@ from annotation.crowd.inhouse.models import Assignment, Member, PanelLink, Poste
 from annotation.crowd.inhouse.models.panels import new_code
 from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
+from annotation.crowd.prolific.links import ProlificStudies
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import LEAVE, shut
+from annotation.crowd.prolific.studies import LEAVE
 from annotation.crowd.prolific.submissions import screen_out
 from tests.annotation.crowd.inhouse.team import SPEC, YES
 from tests.annotation.crowd.prolific.world import Person, Prolific
 
 SPEC_THERE: HitTypeSpec = replace(SPEC, reward_cents=100)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def shut(link: PanelLink, *, now: datetime) -> None:
+    """As its page closes it."""
+    visits.close_link(link, now=now)
+    ProlificStudies().closed(link)
 
 
 @dataclass

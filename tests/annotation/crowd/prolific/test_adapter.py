@@ -10,14 +10,14 @@ from annotation.crowd.inhouse.assignments import take
 from annotation.crowd.inhouse.models import Assignment, PanelLink, PostedHit, Visit
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.adapter import ProlificCrowd, prolific_site
-from annotation.crowd.prolific.api.studies import Transition
+from annotation.crowd.prolific.api.studies import CompletionCode, Transition
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE
 from annotation.crowd.prolific.models import BonusPayment, Study
-from annotation.crowd.prolific.studies import shut
+from annotation.crowd.prolific.studies import Tender
 from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import Start
-from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
+from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk, shut
 from tests.annotation.crowd.prolific.world import DAY, Prolific
 
 pytestmark = pytest.mark.django_db
@@ -122,6 +122,27 @@ def test_a_study_at_rest_costs_no_call(desk: Desk, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(desk.prolific.client.studies._connection, "send", refuse)
     desk.crowd.tend(PostedHit.objects.get().hit_type.type_id)
+
+
+def test_a_study_of_which_a_visit_was_paid_in_part_rests_once_its_bill_stays(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = CompletionCode("PART", "OTHER", [{"action": "DYNAMIC_PAYMENT"}], actor="researcher")
+    codes = Tender._codes
+    monkeypatch.setattr(Tender, "_codes", lambda tender, slots: [*codes(tender, slots), part])
+    desk.publish(max_assignments=1)
+    (done,) = desk.do("ada")
+    submission_id = Visit.objects.get().session_id
+    desk.prolific.client.submissions.complete(submission_id, "PART", percentage=50)
+    hit_type = PostedHit.objects.get().hit_type.type_id
+    desk.crowd.tend(hit_type)
+    assert not Study.objects.get().at_rest
+    desk.tend()
+    assert (desk.status(done), desk.paid("ada")) == ("approved", 50)
+    assert Study.objects.get().at_rest
+    assert desk.crowd.billed_cents(hit_type) == 67  # with the emulator's fee, a third
+    monkeypatch.setattr(desk.prolific.client.studies._connection, "send", None)
+    desk.crowd.tend(hit_type)
 
 
 def test_a_full_study_is_opened_again_for_votes_that_are_still_missing(desk: Desk) -> None:

@@ -16,9 +16,9 @@ from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.assignments import submit, take
 from annotation.crowd.inhouse.models import Assignment, Participant, Visit
 from annotation.crowd.prolific.adapter import ProlificCrowd
+from annotation.crowd.prolific.events import EVENT_ID, SIGNATURE, TIMESTAMP
 from annotation.crowd.prolific.models import BonusPayment, Hook
 from annotation.crowd.prolific.submissions import screen_out
-from annotation.crowd.prolific.webhooks import EVENT_ID, SIGNATURE, TIMESTAMP
 from annotation.crowd.wire.faults import Faults
 from annotation.models import Assignment as Collected
 from annotation.models import Campaign, Hit
@@ -27,6 +27,7 @@ from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.manual.bonus import give_bonus
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.estimates.cost import bonus_price_cents
 from annotation.protocol.policy.crowds import PROLIFIC
 from benchmarks import folders
 from benchmarks.main_job import machine
@@ -290,7 +291,12 @@ def check(season: Season, sums: Sums) -> None:
     bonuses = desk.prolific.rows("SELECT cents FROM payments WHERE kind = 'bonus'")
     assert len(bonuses) == BonusPayment.objects.count() == 4
     ((charged,),) = desk.prolific.rows("SELECT SUM(paid) FROM money")
-    assert account_of(campaign).spent_cents == round(charged / 100)
+    account = account_of(campaign)
+    assert account.spent_cents == round(charged / 100)
+    # What was paid as the books have it: the bill differs by its VAT and fee, apart.
+    parts = [*[REWARD] * approved, *surplus, *[25] * len(bonuses)]
+    prices = [bonus_price_cents(cents, campaign.policy) for cents in parts]
+    assert account.paid_cents + account.discarded_cents == sum(prices)
     # Who finished was paid, or had failed a control.
     for visit in Visit.objects.exclude(outcome="returned"):
         assert visit.outcome in ("approved", "rejected", "screened"), visit.outcome

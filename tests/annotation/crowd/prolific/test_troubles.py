@@ -17,7 +17,6 @@ from annotation.crowd.prolific.api.studies import Study as Theirs
 from annotation.crowd.prolific.api.studies import Transition
 from annotation.crowd.prolific.api.submissions import StudySubmission
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import shut
 from annotation.crowd.prolific.submissions import screen_out, void
 from annotation.models import Campaign
 from annotation.operations.operation import NOBODY, perform
@@ -25,7 +24,7 @@ from annotation.operations.registry import OPERATIONS
 from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import SITE, OpenDesk, Start
-from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
+from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk, shut
 from tests.annotation.crowd.prolific.world import DAY, Prolific
 from tests.annotation.web.stage import text
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.crowd.port import CrowdError
-from annotation.crowd.prolific.webhooks import (
+from annotation.crowd.port import CrowdError, NotSent
+from annotation.crowd.prolific.events import (
     SIGNATURE,
     TIMESTAMP,
     HookEvent,
-    NotGenuine,
     is_genuine,
     read_event,
 )
@@ -55,9 +54,9 @@ def test_an_event_is_signed_and_read_again(start: Start, target: Target) -> None
         event = read_event(body, headers, secret)
         assert (event.event_type, event.resource_id) == (SUBMISSION, submission_id)
         assert body == json.dumps(json.loads(body)).encode()  # who signs what was parsed is right
-        with pytest.raises(NotGenuine, match="check the webhook secret"):
+        with pytest.raises(NotSent, match="check the webhook secret"):
             read_event(body + b" ", headers, secret)
-        with pytest.raises(NotGenuine):
+        with pytest.raises(NotSent):
             read_event(body, headers, "another")
     log = list(prolific.client.hooks.deliveries(subscription))
     assert [(it.status, it.resource_id) for it in log] == [("SUCCEEDED", submission_id)] * 3
@@ -209,7 +208,7 @@ def test_the_documented_recipe_is_genuine() -> None:
     ],
 )  # fmt: skip
 def test_a_changed_header_is_not_genuine(changed: dict[str, str]) -> None:
-    with pytest.raises(NotGenuine):
+    with pytest.raises(NotSent):
         read_event(EVENT, signed(EVENT) | changed, "s€cret")
 
 
@@ -218,7 +217,7 @@ def test_digits_cannot_move_between_timestamp_and_body() -> None:
     body = b"0" + EVENT
     moved = signed(EVENT, "17792752900")
     assert is_genuine(body, timestamp="1779275290", signature=moved[SIGNATURE], secret="s€cret")
-    with pytest.raises(NotGenuine, match="not JSON"):
+    with pytest.raises(NotSent, match="not JSON"):
         read_event(body, moved | {TIMESTAMP: "1779275290"}, "s€cret")
 
 
@@ -238,12 +237,12 @@ def test_no_secret_makes_nothing_genuine() -> None:
     ],
 )  # fmt: skip
 def test_a_genuine_body_that_is_no_event_is_refused(body: bytes) -> None:
-    with pytest.raises(NotGenuine, match="ignore it"):
+    with pytest.raises(NotSent, match="ignore it"):
         read_event(body, signed(body), "s€cret")
 
 
 @pytest.mark.hypothesis
 @given(body=st.binary(max_size=200), headers=st.dictionaries(st.text(), st.text(), max_size=3))
 def test_no_request_of_a_stranger_is_genuine(body: bytes, headers: dict[str, str]) -> None:
-    with pytest.raises(NotGenuine):
+    with pytest.raises(NotSent):
         read_event(body, {TIMESTAMP: "1", SIGNATURE: "x"} | headers, "secret")

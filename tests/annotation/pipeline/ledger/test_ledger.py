@@ -286,23 +286,28 @@ def test_what_the_budget_cannot_cover_is_booked_once_it_can(stage: Stage) -> Non
     assert money(stage) == (0, 0, 132)
 
 
-def test_what_the_crowd_s_bill_differs_by_is_booked_either_way_once_nothing_waits(
+def test_what_the_crowd_s_bill_differs_by_is_booked_apart_once_nothing_waits(
     one_hit: Stage,
 ) -> None:
     one_hit.work("ada", 1)
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     assert settle_bill(one_hit.campaign, 5) == 0
-    assert money(one_hit)[1] == 0  # what ada has done may be on the bill
+    assert account_of(one_hit.campaign).spent_cents == 0  # what ada has done may be on the bill
     review(one_hit.campaign)
     one_hit.deliver()
-    for billed in (PRICE + 5, PRICE + 5, PRICE - 1):
-        assert settle_bill(one_hit.campaign, billed) == 0
-        assert money(one_hit)[1] == billed
+    kept = money(one_hit)
+    assert kept[1] == PRICE
+    for more in (5, 5, -1):
+        assert settle_bill(one_hit.campaign, PRICE + more) == 0
+        account = account_of(one_hit.campaign)
+        assert (account.billed_cents, account.spent_cents) == (more, PRICE + more)
+        assert money(one_hit) == kept  # what people were paid stays as it is
     assert settle_bill(one_hit.campaign, 2 * BUDGET_CENTS) > BUDGET_CENTS
-    assert money(one_hit)[1] == PRICE - 1
+    assert account_of(one_hit.campaign).billed_cents == -1
 
 
 def test_a_bill_may_be_lower_where_all_that_was_paid_is_discarded(stage: Stage) -> None:
     settle_surplus(stage.campaign, {"visit 1": 10})
     settle_bill(stage.campaign, 11)
-    assert money(stage) == (0, 0, 11)
+    assert money(stage) == (0, 0, 12)
+    assert account_of(stage.campaign).spent_cents == 11

@@ -15,7 +15,6 @@ from annotation.crowd.inhouse.models import PanelLink, PostedHit, Visit
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.adapter import ProlificCrowd
 from annotation.crowd.prolific.models import Study
-from annotation.crowd.prolific.studies import shut
 from annotation.crowd.prolific.submissions import screen_out
 from annotation.models import Campaign, Event, Role
 from annotation.operations.operation import NOBODY, perform
@@ -26,7 +25,7 @@ from annotation.protocol.policy.crowds import PANEL, PROLIFIC
 from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import OpenDesk
-from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk
+from tests.annotation.crowd.prolific.desk import SPEC_THERE, Desk, shut
 from tests.annotation.crowd.prolific.world import MINUTE, Prolific, running
 from tests.annotation.support.hits import make_campaign
 from tests.annotation.web.stage import signed_in, staff, text

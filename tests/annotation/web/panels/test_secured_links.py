@@ -15,12 +15,11 @@ from joserfc.util import urlsafe_b64encode
 from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import PanelLink, Visit
-from annotation.crowd.port import CrowdError
+from annotation.crowd.port import CrowdError, NotSent
 from annotation.crowd.prolific import tokens
 from annotation.crowd.prolific.emulator.state.tokens import signing_key
 from annotation.crowd.prolific.models import Study
 from annotation.crowd.prolific.tokens import KEYS, Keys, check_sent, published_keys
-from annotation.crowd.prolific.webhooks import NotGenuine
 from annotation.models import Campaign
 from tests.annotation.crowd.prolific.conftest import SITE, OpenDesk
 from tests.annotation.crowd.prolific.desk import Desk
@@ -185,7 +184,7 @@ def test_the_audience_may_be_the_address_or_the_domain(open_desk: OpenDesk) -> N
 def test_each_claim_of_the_token_counts(desk: Desk, change: dict[str, Any]) -> None:
     given = given_in(address(desk))
     claims = {name: it for name, it in (claims_of(given) | change).items() if it is not None}
-    with pytest.raises(NotGenuine):
+    with pytest.raises(NotSent):
         check_sent(Study.objects.get(), given | {"prolific_token": signed(claims)}, desk.now())
 
 
@@ -197,7 +196,7 @@ def test_a_token_lives_two_minutes_and_a_bit_for_clocks_that_differ(desk: Desk) 
         if lives:
             check_sent(study, given, now)
         else:
-            with pytest.raises(NotGenuine, match="expired"):
+            with pytest.raises(NotSent, match="expired"):
                 check_sent(study, given, now)
 
 
@@ -214,7 +213,7 @@ def test_only_prolific_s_own_key_signs_and_by_rs256_alone(desk: Desk) -> None:
         "W" + "1tb" * 3000,
     ]
     for token in forged:
-        with pytest.raises(NotGenuine):
+        with pytest.raises(NotSent):
             check_sent(study, given | {"prolific_token": token}, desk.now())
 
 
@@ -265,12 +264,12 @@ def test_keys_are_asked_for_once_a_day_and_for_an_unknown_one_once_a_minute() ->
         assert keys.named(STRANGER.kid).kid == STRANGER.kid
     there.keys = [new]
     for _ in range(3):
-        with pytest.raises(NotGenuine):
+        with pytest.raises(NotSent):
             keys.named(new.kid)
     assert there.asked == 1
     there.now = 61
     assert keys.named(new.kid).kid == new.kid
-    with pytest.raises(NotGenuine):  # it is Prolific's no longer
+    with pytest.raises(NotSent):  # it is Prolific's no longer
         keys.named(STRANGER.kid)
     assert there.asked == 2
     there.now += 86_401
@@ -324,7 +323,7 @@ def test_a_key_that_is_known_holds_while_prolific_is_away(fault: Exception) -> N
     assert not error.value.permanent
     there.fault = None
     there.now += 61
-    with pytest.raises(NotGenuine):
+    with pytest.raises(NotSent):
         keys.named("another")
 
 

@@ -261,7 +261,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         panel/<id:key>
     """),
     (NO, all_get(403), """
-        panels/prolific/events
+        panels/<slug:crowd>/events
     """),
     (site("members", 404), site("members", 404), """
         work/visits/<int:pk>

@@ -62,7 +62,7 @@ ELSEWHERE = {"home", "health", "metrics", "hit", "qualification-test", "people",
 ELSEWHERE |= {
     "panel",
     "visit",
-    "prolific-event",
+    "study-event",
     "adjudicate",
     "mail-preferences",
     "confirm-address",

@@ -59,7 +59,7 @@ def test_no_page_takes_a_form_of_another_site() -> None:
         "^turk/?$",  # programs do, and sign what they send
         "^turk/sandbox/?$",
         "turk/<environment:environment>/<slug:requester>/mturk/externalSubmit",  # other sites do
-        "panels/prolific/events",  # Prolific does, and signs them
+        "panels/<slug:crowd>/events",  # crowds do, and sign them
         "admin/database/upload",
     }  # which checks it itself, once it has a folder
 
