@@ -100,6 +100,14 @@ def member_with(worker_id: str) -> Member | None:
     return known.filter(worker_id=worker_id.removeprefix(PREFIX)).first()
 
 
+def is_expected(worker_id: str) -> bool:
+    """Of the team, whether or not they have opened a page of the Turk."""
+    member = member_with(worker_id)
+    if member is None or worker_id_of(member) != worker_id:
+        return False
+    return member.active and member.is_of_team
+
+
 class TurkWorker:
     """A member in one environment, over the stores of its open accounts."""
 

@@ -23,6 +23,13 @@ SYSTEM_TYPES = {  # beside Worker_Adult, which can be asked for
 }
 WORKERS_LOCALE = "US"  # of everybody who signs in here
 
+NO_MASTERS = "nobody is a Master here. Ask for a QualificationType of your own."
+NEVER_GAINED = {  # by work, nor by asking
+    MASTERS: NO_MASTERS,
+    MASTERS_SANDBOX: NO_MASTERS,
+    LOCALE: f"everybody's Worker_Locale is {WORKERS_LOCALE} here.",
+}
+
 MAX_REQUIREMENTS = 10
 MAX_INTEGERS = 15
 MAX_LOCALES = 30
@@ -64,6 +71,14 @@ def check_requirements(session: Session, requirements: Sequence[Requirement]) ->
         _check_type(session, requirement["QualificationTypeId"])
         if fault := _values_fault(requirement):
             raise invalid(f"QualificationRequirement {requirement['QualificationTypeId']}: {fault}")
+
+
+def check_possible(requirements: Sequence[Requirement]) -> None:
+    """Where nobody has more of the system's types than their work gives them."""
+    for requirement in requirements:
+        reason = NEVER_GAINED.get(requirement["QualificationTypeId"])
+        if reason and not meets(requirement, {LOCALE: WORKERS_LOCALE}):
+            raise RequestError("NotSupported", f"Nobody can accept such a HIT: {reason}")
 
 
 def _check_type(session: Session, type_id: str) -> None:

@@ -5,7 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
+from botocore.exceptions import ClientError
 
+from annotation.crowd.emulator.state.qualifications import LOCALE, MASTERS, MASTERS_SANDBOX
+from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
@@ -25,6 +28,11 @@ from tests.worlds.hostile import MARK, MARKUP
 TEST = question_form(asked("move", choice("c", "d"), required=True))
 KEY = answer_key({"move": {"d": 5, "c": 1}})
 GRADED = {"Test": TEST, "AnswerKey": KEY, "TestDurationInSeconds": 600}
+
+
+def in_country(comparator: str, *countries: str) -> dict[str, Any]:
+    values = [{"Country": country} for country in countries]
+    return {"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": values}
 
 
 def offer(client: Any, name: str = "Chess", **values: object) -> str:
@@ -265,3 +273,48 @@ def test_hostile_texts_are_texts(join: Join, labs: Any) -> None:
     pages = [ada.page("/qualifications"), *(card(ada, type_id) for type_id in ids)]
     assert [page.xpath(foreign, mark=MARK) for page in pages] == [[]] * len(pages)
     assert {heading.text_content() for heading in pages[0].xpath("//article//h3")} == texts
+
+
+def test_who_has_opened_no_page_yet_is_granted_a_qualification(join: Join, labs: Any) -> None:
+    ada, eve = join("ada"), join("eve")
+    deactivate(eve.member)
+    type_id = offer(labs)
+    given = {"QualificationTypeId": type_id, "IntegerValue": 7}
+    labs.associate_qualification_with_worker(WorkerId=worker_id_of(ada.member), **given)
+    assert score(labs, ada, type_id) == 7
+    assert "Your value: 7" in card(ada, type_id).text_content()
+    for stranger in (worker_id_of(eve.member), f"A{'X' * 12}", f"A{worker_id_of(ada.member)}"):
+        with pytest.raises(ClientError, match=f"Worker {stranger} does not exist"):
+            labs.associate_qualification_with_worker(WorkerId=stranger, **given)
+
+
+def test_who_has_opened_no_page_yet_is_blocked(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    labs.create_worker_block(WorkerId=worker_id_of(ada.member), Reason="Knows the answers.")
+    post_hit(labs)
+    assert ada.titles() == []
+
+
+@pytest.mark.parametrize(
+    ("requirement", "reason"),
+    [
+        ({"QualificationTypeId": MASTERS, "Comparator": "Exists"}, "nobody is a Master here"),
+        ({"QualificationTypeId": MASTERS_SANDBOX, "Comparator": "Exists"}, "nobody is a Master"),
+        (in_country("EqualTo", "GB"), "everybody's Worker_Locale is US here"),
+        (in_country("NotIn", "US", "GB"), "everybody's Worker_Locale is US here"),
+    ],
+)
+def test_what_nobody_can_ever_meet_is_refused(
+    labs: Any, requirement: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ClientError, match=f"Nobody can accept such a HIT: {reason}") as refused:
+        post_hit(labs, requirements=[requirement])
+    assert refused.value.response["Error"]["Code"] == "RequestError"
+    assert refused.value.response["TurkErrorCode"] == "AWS.MechanicalTurk.NotSupported"
+
+
+def test_what_everybody_meets_is_no_hindrance(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    no_master = {"QualificationTypeId": MASTERS, "Comparator": "DoesNotExist"}
+    post_hit(labs, requirements=[no_master, in_country("In", "US", "GB")])
+    assert ada.titles() == ["Name the colour"]
