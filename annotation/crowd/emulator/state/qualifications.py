@@ -191,13 +191,13 @@ def meets(requirement: Requirement, held: HeldValues) -> bool:
         return value is None
     if comparator == "Exists" or value is None:
         return value is not None
-    wanted = _wanted(requirement)
+    wanted = wanted_values(requirement)
     if comparator in ORDERINGS:
         return ORDERINGS[comparator](value, wanted[0])
     return (value in wanted) == (comparator in ("EqualTo", "In"))
 
 
-def _wanted(requirement: Requirement) -> Sequence[Value]:
+def wanted_values(requirement: Requirement) -> Sequence[Value]:
     if requirement["QualificationTypeId"] != LOCALE:
         values: Sequence[int] = requirement["IntegerValues"]
         return values

@@ -94,10 +94,10 @@ def test_a_hit_leads_to_the_qualification_that_it_wants(join: Join, labs: Any) -
     assert ada.accept(hit).status_code == 409
     answer = ask(ada, type_id)
     assert answer.status_code == 200
-    assert "The qualification is yours." in answer.text
+    assert "You have the qualification now." in answer.text
     assert "Your value: 7" in said(answer)
     assert score(labs, ada, type_id) == 7
-    assert "You lack" not in ada.page().text_content()
+    assert "You do not meet" not in ada.page().text_content()
     assert ada.accept(hit).status_code == 200
 
 
@@ -116,9 +116,9 @@ def test_what_cannot_be_asked_for_is_named_without_a_link(join: Join, labs: Any)
     ]
     post_hit(labs, requirements=wanted)
     labs.update_qualification_type(QualificationTypeId=idle, QualificationTypeStatus="Inactive")
-    lacking = "You lack: Idle, Had, Worker_NumberHITsApproved"
+    lacking = "You do not meet: Idle, Had (only without it), Approved HITs (exactly 9; yours: 0)"
     assert lacking in ada.page().text_content()
-    assert ada.page().xpath("//p[contains(., 'You lack')]//a") == []
+    assert ada.page().xpath("//p[contains(., 'You do not meet')]//a") == []
 
 
 def test_qualifications_are_searched_by_words(join: Join, labs: Any) -> None:
@@ -135,9 +135,11 @@ def test_qualifications_are_searched_by_words(join: Join, labs: Any) -> None:
 def test_a_request_waits_for_the_requester(join: Join, labs: Any) -> None:
     ada, bob = join("ada"), join("bob")
     type_id = offer(labs)
-    assert "The requester will decide on your request." in ask(ada, type_id).text
+    assert "The requester has your request now." in ask(ada, type_id).text
     mine = ada.page("/qualifications")
-    assert mine.xpath("//h2[text()='Yours']/following-sibling::article//h3/text()") == ["Chess"]
+    assert mine.xpath(
+        "//h2[text()='Yours, and asked for']/following-sibling::article//h3/text()"
+    ) == ["Chess"]
     assert "You have asked for this qualification: the requester will decide." in said(
         ada.http.get(page_of(ada, type_id))
     )
@@ -161,14 +163,16 @@ def test_a_rejected_request_says_why(join: Join, labs: Any) -> None:
     )
     text = card(ada, type_id).text_content()
     assert "The requester did not grant it: <b>Not</b> yet." in text
-    assert "This qualification can be asked for only once." in text
+    assert "You have asked for this qualification already, and can ask only once." in text
     assert not card(ada, type_id).xpath(".//button")
 
 
 def test_a_delay_says_when_to_ask_again(join: Join, lab: RequesterAccount, labs: Any) -> None:
     ada = join("ada")
     type_id = offer(labs, AutoGranted=True, RetryDelayInSeconds=7 * 86400)
-    assert "You can ask for it again after 7 days." in card(ada, type_id).text_content()
+    assert (
+        "After you ask for it, you can do so again in 7 days." in card(ada, type_id).text_content()
+    )
     ask(ada, type_id)
     with store_of(lab, Environment.SANDBOX).reading() as session:
         [row] = session.db.execute("SELECT requested_at FROM qualification_requests")
@@ -215,7 +219,7 @@ def test_a_test_without_a_key_waits_for_the_requester(join: Join, labs: Any) -> 
     assert (short.status_code, "Write at least 3 characters." in short.text) == (400, True)
     assert parsed(short.text).xpath("//input[not(@type)]/@value") == ["so"]
     done = ada.http.post(str(taken.url), data=fields | {name: "because\x00"})
-    assert "The requester will decide on your request." in done.text
+    assert "The requester has your request now." in done.text
     [request] = labs.list_qualification_requests()["QualificationRequests"]
     assert "<FreeText>because\ufffd</FreeText>" in request["Answer"]
 
@@ -229,8 +233,8 @@ def test_a_test_that_runs_out_counts_as_taken(join: Join, lab: RequesterAccount,
     late = ada.http.post(str(taken.url), data=fields | {"answer-0": "d"})
     assert (late.status_code, "has run out" in late.text) == (409, True)
     text = card(ada, type_id).text_content()
-    assert "You did not submit its test in time." in text
-    assert "This qualification can be asked for only once." in text
+    assert "You did not submit the test in time." in text
+    assert "You have asked for this qualification already, and can ask only once." in text
 
 
 def test_a_test_is_for_who_asked_for_it(join: Join, labs: Any) -> None:
