@@ -15,6 +15,7 @@ from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.turk.workers import worker_id_of
 from tests.annotation.crowd.emulator.forms import asked, free_text, html_question, question_form
+from tests.annotation.crowd.emulator.turk import parsed
 from tests.annotation.crowd.turk.conftest import Join, Person, submit
 from tests.annotation.crowd.turk.earner import give_money
 from tests.annotation.support.turk import client_of, post_hit
@@ -360,7 +361,7 @@ def test_what_was_submitted_is_said_to_be_wherever_one_goes_back_to(join: Join, 
     given = ada.take()
     submit(given, colour="red")
     for again in (ada.http.get(given["page"]), ada.accept(given["page"])):
-        page = html.document_fromstring(again.text)
+        page = parsed(again.text)
         assert (again.status_code, page.xpath("//h1/text()")) == (409, ["Submitted"])
         assert "You have submitted “Name <b>it</b>”" in page.text_content()
         assert page.xpath("//main//a[@class='button']/@href") == [
@@ -393,7 +394,7 @@ def test_the_list_of_work_tells_paid_hits_from_those_of_the_sandbox(
         BonusAmount="0.50",
         Reason="Fast.",
     )
-    page = html.document_fromstring(ada.http.get("/work").text)
+    page = parsed(ada.http.get("/work").text)
     real, unpaid = page.xpath("//h2[.='HITs of requesters']/following-sibling::article")
     assert real.xpath(".//strong/text()") == ["$0.65", "$0.15"]
     assert real.xpath(".//a/@href") == ["/work/turk/production"]
