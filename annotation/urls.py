@@ -38,6 +38,7 @@ from annotation.web.turk.work import (
     html_question_page,
     turk_assignment,
     turk_earnings,
+    turk_group,
     turk_hit,
     turk_hits,
     turk_next,
@@ -58,6 +59,8 @@ class EnvironmentOfTurk(StringConverter):
 class TurkId(StringConverter):
     regex = "[A-Z0-9]{1,64}"
 
+
+PRODUCTION = {"environment": Environment.PRODUCTION}
 
 register_converter(CrowdId, "id")
 register_converter(EnvironmentOfTurk, "environment")
@@ -104,7 +107,7 @@ urlpatterns = [
     path("qualification/<str:signed>", qualification_test, name="qualification-test"),
     path("campaigns/<slug:name>/instructions", edit_instructions, name="instructions"),
     # A client sends to the address as it was given, whether that ends in a slash or not.
-    re_path("^turk/?$", requester, {"environment": Environment.PRODUCTION}, name="turk"),
+    re_path("^turk/?$", requester, PRODUCTION, name="turk"),
     re_path("^turk/sandbox/?$", requester, {"environment": Environment.SANDBOX}, name="sandbox"),
     path(
         "turk/<environment:environment>/<slug:requester>/mturk/externalSubmit",
@@ -117,10 +120,20 @@ urlpatterns = [
         name="html-question",
     ),
     path("turk/externalHIT_v1.js", external_hit_script, name="external-hit-script"),
+    # The addresses of Amazon's site for workers, which requesters' programs print.
+    path("mturk/preview", turk_group, PRODUCTION, name="turk-group"),
+    path("mturk/previewandaccept", turk_group, PRODUCTION, name="turk-group"),
+    path("projects/<turk_id:group_id>/tasks", turk_group, PRODUCTION, name="turk-group"),
+    path(
+        "projects/<turk_id:group_id>/tasks/accept_random",
+        turk_group,
+        PRODUCTION,
+        name="turk-group",
+    ),
     path(
         "work/turk",
         RedirectView.as_view(pattern_name="turk-hits"),
-        {"environment": Environment.PRODUCTION},
+        PRODUCTION,
         name="turk-site",
     ),
     path("work/turk/<environment:environment>", turk_hits, name="turk-hits"),

@@ -337,6 +337,7 @@ def _what_is_wrong_with_the_database(error: Exception) -> str | None:
     if migrations.migration_plan(migrations.loader.graph.leaf_nodes()):
         return (
             f"The database {connection.settings_dict['NAME']} lacks tables of this version: run "
-            "`manage.py migrate`, or set QUORUM_DATA to the folder with your data."
+            f"`python {settings.BASE_DIR}/manage.py migrate`, or set QUORUM_DATA to the folder "
+            "with your data."
         )
     return None

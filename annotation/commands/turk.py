@@ -13,6 +13,7 @@ from django.core.management import call_command
 
 from annotation.access.audit_log import by_command, logged
 from annotation.crowd.emulator.state import money
+from annotation.crowd.inhouse.models import Member
 from annotation.crowd.turk.accounts import (
     create_account,
     figures_of,
@@ -23,6 +24,7 @@ from annotation.crowd.turk.batches import Terms, cost_cents, fill, publish, resu
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.payments import HEAD, lines_of, numbered_payout
 from annotation.crowd.turk.stores import Environment
+from annotation.crowd.turk.workers import worker_id_of
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from core.command import Noun, Result, Yes, confirm, progress
 from core.errors import UserError
@@ -40,6 +42,20 @@ def _variables(result: Result) -> Rendered:
         f"Account {result['account']}. The secret is shown only once.",
         *(f"export {name}={result[name]}" for name in result if name.isupper()),
     ]
+
+
+def _members(result: Result) -> Rendered:
+    rows = [[one["name"], one["worker_id"]] for one in result["workers"]]
+    nobody = "There are no members yet: `quorum crowd invite`."
+    return Rows(["name", "worker id"], rows) if rows else nobody
+
+
+@app.verb("workers", render=_members)
+def workers() -> Result:
+    """List the members of the team with the worker ids that requesters know them by."""
+    members = Member.team().filter(active=True).select_related("user").order_by("user__username")
+    named = [{"name": str(one.user), "worker_id": worker_id_of(one)} for one in members]
+    return {"workers": named}
 
 
 @app.verb("account", render=_variables)

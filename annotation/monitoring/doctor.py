@@ -80,7 +80,7 @@ def crowds_at_hand() -> list[CrowdKind]:
 
 
 def check_database() -> Check:
-    hint = "Run `manage.py migrate`."
+    hint = f"Run `python {settings.BASE_DIR}/manage.py migrate`."
     try:
         executor = MigrationExecutor(connection)
     except DatabaseError as error:

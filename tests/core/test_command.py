@@ -136,7 +136,7 @@ def test_a_database_of_an_older_version_is_told_apart_from_other_failures(db: No
     with pytest.raises(OperationalError):
         fail(OperationalError("no such table: retrieval_qapair"))
     MigrationRecorder(connection).migration_qs.filter(app="retrieval").delete()
-    with pytest.raises(CommandError, match=r"run `manage.py migrate`, or set"):
+    with pytest.raises(CommandError, match=r"run `python /\S+/manage.py migrate`, or set"):
         fail(OperationalError("no such table: retrieval_qapair"))
 
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 from werkzeug import Request, Response
 
 from annotation.api.base.throttling import counts_in
+from annotation.crowd.emulator.dispatch import Site
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.http.app import MAX_BODY_BYTES
 from annotation.crowd.emulator.http.wire import Wire, json_response, throttled
@@ -20,6 +21,7 @@ from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model
 from annotation.crowd.turk.signature import Sent, Unsigned, signer
 from annotation.crowd.turk.stores import Environment, store_of
+from annotation.crowd.turk.workers import is_expected
 from annotation.notifications.addresses import check_url
 from core.errors import UserError
 from core.log_context import also_about
@@ -57,7 +59,7 @@ def _answer(request: HttpRequest, environment: Environment) -> Response:
 
 @cache
 def _wire(store: Store) -> Wire:
-    return Wire(store, _model(), _check_destination)
+    return Wire(store, _model(), Site(_check_destination, is_expected, refuses_impossible=True))
 
 
 def _check_destination(transport: str, destination: str) -> None:

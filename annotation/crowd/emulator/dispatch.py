@@ -14,8 +14,16 @@ TOKEN_LIFE = DAY  # for so long a UniqueRequestToken makes a repeated call harml
 Answer = dict[str, object]
 
 
-# Of notifications: the transport and the destination, or RequestError.
-CheckDestination = Callable[[str, str], None]
+@dataclass(frozen=True)
+class Site:
+    """What differs between a server for tests and one that people work at."""
+
+    # Of notifications: the transport and the destination, or RequestError.
+    check_destination: Callable[[str, str], None]
+    # Whether somebody may work here who has not opened a page yet.
+    is_expected: Callable[[str], bool] = lambda worker_id: False
+    # Whether it refuses requirements that nobody can ever meet.
+    refuses_impossible: bool = False
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class Call:
     parameters: Mapping[str, Any]  # valid under the service model
     request_id: str
     pager: Pager
-    check_destination: CheckDestination
+    site: Site
 
     def page(self, query: str, fetch: Callable[[int | None, int], list[Row]]) -> Page:
         limit = self.parameters.get("MaxResults", DEFAULT_RESULTS)

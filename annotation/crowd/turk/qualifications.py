@@ -101,11 +101,14 @@ def _qualification(requester: str, row: Row, now: float) -> Qualification:
         deadline=moment(row["deadline"]) if row["deadline"] else None,
         test=duration(row["test_seconds"]) if row["test_seconds"] else "",
         may_ask=refusal is None and row["request_status"] != "Started",
-        sentence=refusal or _delay(row["retry_seconds"]),
+        sentence=refusal or _delay(row["retry_seconds"], has_test=row["test"] is not None),
     )
 
 
-def _delay(seconds: int | None) -> str:
+def _delay(seconds: int | None, *, has_test: bool) -> str:
+    request = "take the test" if has_test else "ask for it"
     if seconds is None:
-        return "You can ask for it only once."
-    return f"You can ask for it again after {duration(seconds)}."
+        return f"You can {request} only once."
+    if not seconds:
+        return f"You can {request} as often as you like."
+    return f"After you {request}, you can do so again in {duration(seconds)}."

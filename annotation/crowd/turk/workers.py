@@ -31,11 +31,29 @@ FIGURES = ("worker_id", "masters", "approval_percent", "approved_hits")
 ENDED = "Your membership has ended: what you had in hand goes to others."
 
 
+NAMES = {  # of the system's types, to people
+    qualifications.NUMBER_APPROVED: "Approved HITs",
+    qualifications.PERCENT_APPROVED: "Approval rate in percent",
+    qualifications.LOCALE: "Country",
+}
+WANTED = {
+    "LessThan": "less than",
+    "LessThanOrEqualTo": "at most",
+    "GreaterThan": "more than",
+    "GreaterThanOrEqualTo": "at least",
+    "EqualTo": "exactly",
+    "NotEqualTo": "anything but",
+    "In": "one of",
+    "NotIn": "none of",
+}
+
+
 @dataclass(frozen=True)
 class Lack:
     """A qualification that a HIT wants and the worker does not have as it is wanted."""
 
     name: str
+    wanted: str  # empty: any value
     type_id: str  # empty: nobody can ask for it
 
 
@@ -100,6 +118,14 @@ def member_with(worker_id: str) -> Member | None:
     return known.filter(worker_id=worker_id.removeprefix(PREFIX)).first()
 
 
+def is_expected(worker_id: str) -> bool:
+    """Of the team, whether or not they have opened a page of the Turk."""
+    member = member_with(worker_id)
+    if member is None or worker_id_of(member) != worker_id:
+        return False
+    return member.active and member.is_of_team
+
+
 class TurkWorker:
     """A member in one environment, over the stores of its open accounts."""
 
@@ -119,6 +145,20 @@ class TurkWorker:
         return [
             group for name, store in self.stores.items() for group in self._groups_of(name, store)
         ]
+
+    def find_group(self, group_id: str) -> tuple[str, str | None] | None:
+        """The requester, and the oldest HIT that is open. Programs also name groups by HIT type."""
+        for name, store in self.stores.items():
+            with store.reading() as session:
+                row = session.db.execute(
+                    "SELECT hit_type_id FROM hit_types"
+                    " WHERE ? IN (hit_group_id, hit_type_id) AND deleted_at IS NULL",
+                    (group_id,),
+                ).fetchone()
+                if row:
+                    oldest = assignments.oldest_open(session, self.worker_id, row["hit_type_id"])
+                    return name, oldest
+        return None
 
     def messages(self) -> list[Message]:
         """The last ones, the newest first."""
@@ -147,7 +187,7 @@ class TurkWorker:
                 ]
                 guards = {requirement["ActionsGuarded"] for requirement in unmet}
                 if qualifications.GUARDS[2] not in guards:
-                    lacks = [_lack(session, each, offered) for each in unmet]
+                    lacks = [_lack(session, each, held, offered) for each in unmet]
                     may_preview = guards <= {qualifications.GUARDS[0]}
                     times = took.get(row["hit_type_id"], ())
                     yield _group(name, row, lacks, times, may_preview=may_preview)
@@ -289,13 +329,30 @@ def _group(
     )
 
 
-def _lack(session: Session, requirement: qualifications.Requirement, offered: set[str]) -> Lack:
+def _lack(
+    session: Session,
+    requirement: qualifications.Requirement,
+    held: qualifications.HeldValues,
+    offered: set[str],
+) -> Lack:
     type_id = requirement["QualificationTypeId"]
     [name] = session.db.execute(
         "SELECT name FROM qualification_types WHERE qualification_type_id = ?", (type_id,)
     ).fetchone()
     may_help = type_id in offered and requirement["Comparator"] != "DoesNotExist"
-    return Lack(name, type_id if may_help else "")
+    wanted = _wanted(requirement, held.get(type_id))
+    return Lack(NAMES.get(type_id, name), wanted, type_id if may_help else "")
+
+
+def _wanted(requirement: qualifications.Requirement, held: qualifications.Value | None) -> str:
+    comparator = requirement["Comparator"]
+    if comparator == "DoesNotExist":
+        return "only without it"
+    if comparator == "Exists":
+        return ""
+    values = ", ".join(map(str, qualifications.wanted_values(requirement)))
+    yours = "none" if held is None else held
+    return f"{WANTED[comparator]} {values}; yours: {yours}"
 
 
 def _question(

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.access.audit_log import by_page, record
 from annotation.crowd.inhouse.members import activate, deactivate, invite, revoke
 from annotation.crowd.inhouse.models import Assignment, Invitation, Member
+from annotation.crowd.turk.stores import is_in_use
 from annotation.notifications.mail import has_mail_server
 from annotation.web.base.guards import permitted, refuse, staff_page
 from annotation.web.base.layout import page
@@ -27,10 +28,10 @@ from core.errors import UserError
 INVITE = "inhouse.add_invitation"
 MANAGE = "inhouse.change_member"
 PAGE_SIZE = 100
-SUBJECT = "You are invited to judge pairs of questions"
+SUBJECT = "You are invited to do tasks at Quorum"
 NO_SERVER = "No mail server is set: copy the link, and send it yourself."
 LETTER = (
-    "{by} invites you to judge pairs of questions. Open this link within {days} days, choose a "
+    "{by} invites you to do tasks at Quorum. Open this link within {days} days, choose a "
     "username and a password, and begin:\n\n{link}\n"
 )
 
@@ -135,6 +136,7 @@ def _page(
         "invitations": _open_invitations(),
         "may_invite": permitted(request, INVITE),
         "may_manage": permitted(request, MANAGE),
+        "has_turk": is_in_use(),
     }
     return page(request, "annotation/account/team.html", content, title="Team", status=status)
 

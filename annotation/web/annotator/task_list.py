@@ -29,7 +29,9 @@ from annotation.crowd.inhouse.models import (
 )
 from annotation.crowd.inhouse.visits import visits_of
 from annotation.crowd.qualification_url import qualification_test_url
-from annotation.crowd.turk.stores import is_in_use
+from annotation.crowd.turk.earnings import earnings_of
+from annotation.crowd.turk.stores import Environment, is_in_use
+from annotation.crowd.turk.workers import worker_id_of
 from annotation.crowd.worker_notices import AT_THE_TURK, what_is_kept, why_excluded
 from annotation.models import Assignment as Submitted
 from annotation.models import Campaign, Exclusion, QualificationResult
@@ -148,7 +150,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "reasons": reasons,
         "other_reasons": tally.rejected - sum(count for _, count in reasons),
         "contact": _contact(),
-        "has_turk": is_in_use(),
+        "at_the_turk": _at_the_turk(member) if is_in_use() else None,
     }
     return render(request, "annotation/annotator/work.html", content)
 
@@ -310,6 +312,13 @@ def _reasons(member: Member) -> list[tuple[str, int]]:
     counts = Counter(row["rejection"] for row in ours.values("rejection"))
     reasons = [(reason.label, counts[reason.key]) for reason in RejectionReason]
     return sorted(((label, count) for label, count in reasons if count), key=lambda one: -one[1])
+
+
+def _at_the_turk(member: Member) -> Mapping[str, str]:
+    """What a member has been given, and may be, for the HITs of requesters."""
+    earned = earnings_of(worker_id_of(member), Environment.PRODUCTION)
+    paid = earned.total("reward_cents") + earned.total("bonus_cents")
+    return {"earned": dollars(paid), "pending": dollars(earned.total("pending_cents"))}
 
 
 def _contact() -> str:

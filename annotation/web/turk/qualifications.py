@@ -25,8 +25,8 @@ from annotation.web.turk.base import (
     worker_page,
 )
 
-GRANTED = "The qualification is yours."
-PENDING = "The requester will decide on your request."
+GRANTED = "You have the qualification now."
+PENDING = "The requester has your request now."
 
 
 @require_safe

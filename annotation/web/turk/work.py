@@ -14,11 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.question import html_page
-from annotation.crowd.emulator.state.assignments import WrongAnswers
+from annotation.crowd.emulator.state.assignments import AlreadySubmitted, WrongAnswers
 from annotation.crowd.turk.earnings import earnings_of
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
-from annotation.crowd.turk.workers import Group, Question, html_question, submit
+from annotation.crowd.turk.workers import Group, Question, TurkWorker, html_question, submit
+from annotation.crowd.wire.session import Row
+from annotation.web.base.guards import refuse
 from annotation.web.base.middleware import CONTENT_SECURITY_POLICY
 from annotation.web.turk.base import (
     PAGE_SIZE,
@@ -34,6 +36,8 @@ SORTS: dict[str, Callable[[Group], float]] = {
     "newest": lambda group: -group.newest,
     "reward": lambda group: -group.cents,
 }
+NONE_LEFT = "No HIT of this group is left for you."
+NO_GROUP = "Its requester has deleted it, or the link is of another site."
 NO_MORE = "You have done all HITs of this kind that you can. Thank you!"
 # A page in the question's frame, which may itself hold frames; it says nothing about anybody.
 SUBMITTED_POLICY = CONTENT_SECURITY_POLICY.replace(
@@ -61,6 +65,21 @@ def turk_hits(request: TurkRequest) -> HttpResponse:
     return render_page(request, "hits", content)
 
 
+@require_safe
+@worker_page
+def turk_group(request: TurkRequest, group_id: str = "") -> HttpResponse:
+    """Where programs for Amazon's site link to. Such a link names no environment."""
+    group_id = group_id or request.GET.get("groupId", "")
+    for worker in (request.worker, TurkWorker(request.member, Environment.SANDBOX)):
+        if group := worker.find_group(group_id):
+            requester, hit_id = group
+            if hit_id:
+                return redirect("turk-hit", worker.environment, requester, hit_id)
+            messages.info(request, NONE_LEFT)
+            return redirect("turk-hits", worker.environment)
+    return refuse(request, 404, "There is no such group of HITs", NO_GROUP)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def turk_hit(request: TurkRequest, requester: str, hit_id: str) -> HttpResponse:
@@ -76,6 +95,14 @@ def turk_hit(request: TurkRequest, requester: str, hit_id: str) -> HttpResponse:
 @worker_page
 def turk_assignment(request: TurkRequest, requester: str, assignment_id: str) -> HttpResponse:
     """The question; a POST returns the assignment, or submits the form that is on our page."""
+    try:
+        return _assignment(request, requester, assignment_id)
+    except AlreadySubmitted as error:
+        content = {"requester": requester, "assignment": error.assignment}
+        return render_page(request, "already_submitted", content, status=error.status)
+
+
+def _assignment(request: TurkRequest, requester: str, assignment_id: str) -> HttpResponse:
     worker, site = request.worker, _site(request.worker.environment, requester)
     if "return" in request.POST:
         worker.give_back(requester, assignment_id)
@@ -125,7 +152,10 @@ def external_submit(request: HttpRequest, environment: Environment, requester: s
             raise Refused(404, "There is no such requester.")
         assignment_id = request.POST.get("assignmentId", "")
         assignment = submit(store_of(account, environment), assignment_id, posted_fields(request))
-        content |= {"hit_id": assignment["hit_id"], "may_leave": assignment["kind"] in LEAVING}
+        content |= _way_on(assignment)
+    except AlreadySubmitted as error:
+        status = error.status
+        content |= {"is_repeated": True, **_way_on(error.assignment)}
     except Refused as refused:
         status = refused.status
         content["refusal"] = str(refused)
@@ -162,6 +192,10 @@ def external_hit_script(request: HttpRequest) -> HttpResponse:
 def _site(environment: Environment, requester: str) -> str:
     """Where the pages of questions send their answers: `/mturk/externalSubmit` below it."""
     return f"{settings.PUBLIC_URL}/turk/{environment}/{requester}"
+
+
+def _way_on(assignment: Row) -> dict[str, object]:
+    return {"hit_id": assignment["hit_id"], "may_leave": assignment["kind"] in LEAVING}
 
 
 def _text(group: Group) -> str:

@@ -71,4 +71,4 @@ def test_a_script_sees_a_refusal_by_the_exit_status(data: Path) -> None:
 def test_an_empty_data_folder_is_refused(tmp_path: Path) -> None:
     done = quorum(tmp_path, "campaign", "status", "faq")
     assert done.returncode == 2
-    assert "run `manage.py migrate`, or set" in done.stderr
+    assert f"run `python {ROOT}/manage.py migrate`, or set" in done.stderr

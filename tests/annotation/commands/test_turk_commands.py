@@ -7,9 +7,11 @@ import pytest
 from django.core.management import CommandError
 from pytest_django import Settings
 
+from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.models import AuditEntry
 from tests.annotation.crowd.turk.earner import Earner
+from tests.annotation.web.stage import make_member
 from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -99,3 +101,20 @@ def test_money_goes_in_and_out(tmp_path: Path, capsys: pytest.CaptureFixture[str
         quorum("turk", "payouts", "lab", "--number", "7", "--csv", str(file))
     with pytest.raises(CommandError, match="--csv FILE"):
         quorum("turk", "payouts", "lab", "--number", "1")
+
+
+def test_requesters_find_the_worker_ids_of_all_who_may_work(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    quorum("turk", "workers")
+    assert "There are no members yet: `quorum crowd invite`." in capsys.readouterr().out
+    bob, ada, eve = (make_member(name) for name in ("bob", "ada", "eve"))
+    deactivate(eve)
+    quorum("turk", "workers", "--json")
+    assert json.loads(capsys.readouterr().out) == {
+        "workers": [
+            {"name": one.user.username, "worker_id": f"A{one.worker_id}"} for one in (ada, bob)
+        ]
+    }
+    quorum("turk", "workers")
+    assert capsys.readouterr().out.splitlines()[1] == f"ada   A{ada.worker_id}"

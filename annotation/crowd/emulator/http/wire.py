@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from werkzeug import Request, Response
 
-from annotation.crowd.emulator.dispatch import Answer, Call, CheckDestination, Operation
+from annotation.crowd.emulator.dispatch import Answer, Call, Operation, Site
 from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.operations import (
     account,
@@ -70,9 +70,9 @@ class Wire:
         self,
         store: Store,
         model: Model,
-        check_destination: CheckDestination = notifications.check_destination,
+        site: Site = notifications.TEST_SITE,
     ) -> None:
-        self._check_destination = check_destination
+        self._site = site
         self._store = store
         self._model = model
         self._pager = Pager(store.secret)
@@ -114,7 +114,7 @@ class Wire:
         return OPERATIONS[name].run(self._call(session, checked, ""))
 
     def _call(self, session: Session, parameters: Mapping[str, Any], request_id: str) -> Call:
-        return Call(session, parameters, request_id, self._pager, self._check_destination)
+        return Call(session, parameters, request_id, self._pager, self._site)
 
     def _operation_name(self, request: Request) -> str:
         prefix, _, _ = request.headers.get("X-Amz-Target", "").partition(".")

@@ -55,6 +55,8 @@ def _type_values(call: Call) -> list[Any]:
         raise invalid(f"Reward must be at most {money.dollars(MAX_REWARD_CENTS)}.")
     requirements = given.get("QualificationRequirements", [])
     qualifications.check_requirements(call.session, requirements)
+    if call.site.refuses_impossible:
+        qualifications.check_possible(requirements)
     return [
         given["Title"],
         given["Description"],

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.crowd.emulator.dispatch import Answer, Call, Operation
+from annotation.crowd.emulator.dispatch import Answer, Call, Operation, Site
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.operations.hit_types import hit_type_record
 
@@ -58,8 +58,11 @@ def check_destination(transport: str, destination: str) -> None:
         raise invalid(f"Destination must be {wanted} for the transport {transport}.")
 
 
+TEST_SITE = Site(check_destination)
+
+
 def _check(call: Call, given: Mapping[str, Any]) -> None:
-    call.check_destination(given["Transport"], given["Destination"])
+    call.site.check_destination(given["Transport"], given["Destination"])
     if given["Version"] not in VERSIONS:
         raise invalid(f"Version must be {' or '.join(VERSIONS)}.")
     if not given["EventTypes"]:

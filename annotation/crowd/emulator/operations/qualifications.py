@@ -3,7 +3,7 @@
 from annotation.crowd.emulator.dispatch import Answer, Call, Operation, require_row
 from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.operations.qualification_types import own_type_record
-from annotation.crowd.emulator.operations.workers import write_to
+from annotation.crowd.emulator.operations.workers import require_worker, write_to
 from annotation.crowd.emulator.state.qualifications import grant
 from annotation.crowd.wire.session import Row
 
@@ -12,10 +12,7 @@ def associate_qualification(call: Call) -> Answer:
     """Gives a worker the qualification, or a new value of it, and says so unless it is not to."""
     own = own_type_record(call)
     worker_id = call.parameters["WorkerId"]
-    row = call.session.db.execute(
-        "SELECT 1 FROM workers WHERE worker_id = ?", (worker_id,)
-    ).fetchone()
-    require_row(row, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
+    require_worker(call, worker_id)
     value = call.parameters.get("IntegerValue", 1)
     grant(call.session, own["qualification_type_id"], worker_id, value)
     if call.parameters.get("SendNotification", True):

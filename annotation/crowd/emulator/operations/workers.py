@@ -6,9 +6,9 @@ from annotation.crowd.emulator.dispatch import (
     Operation,
     check_filled,
     check_length,
-    require_row,
 )
-from annotation.crowd.emulator.errors import invalid
+from annotation.crowd.emulator.errors import RequestError, invalid
+from annotation.crowd.emulator.state import assignments
 from annotation.crowd.wire.session import Row
 
 MAX_NOTIFIED = 100
@@ -20,8 +20,7 @@ def create_worker_block(call: Call) -> Answer:
     """Of a worker who is blocked already it renews the reason."""
     check_filled(call, "Reason")
     worker_id = call.parameters["WorkerId"]
-    known = _worker(call, worker_id)
-    require_row(known, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
+    require_worker(call, worker_id)
     call.session.db.execute(
         "INSERT INTO blocks (worker_id, reason, blocked_at) VALUES (?, ?, ?)"
         " ON CONFLICT (worker_id) DO UPDATE SET reason = excluded.reason",
@@ -33,7 +32,7 @@ def create_worker_block(call: Call) -> Answer:
 def delete_worker_block(call: Call) -> Answer:
     """Success too where the worker is not blocked."""
     worker_id = call.parameters["WorkerId"]
-    if _worker(call, worker_id) is None:
+    if not is_worker(call, worker_id):
         raise invalid("WorkerId is invalid.")
     call.session.db.execute("DELETE FROM blocks WHERE worker_id = ?", (worker_id,))
     return {}
@@ -83,7 +82,7 @@ def notify_workers(call: Call) -> Answer:
 
 
 def _failure(call: Call, worker_id: str) -> str | None:
-    if _worker(call, worker_id) is None:
+    if not is_worker(call, worker_id):
         return f"Worker {worker_id} does not exist."
     decided = call.session.db.execute(
         "SELECT 1 FROM assignments WHERE worker_id = ? AND status IN ('Approved', 'Rejected')",
@@ -101,11 +100,19 @@ def write_to(call: Call, worker_id: str, *, subject: str, text: str) -> None:
     )
 
 
-def _worker(call: Call, worker_id: str) -> Row | None:
-    row: Row | None = call.session.db.execute(
+def is_worker(call: Call, worker_id: str) -> bool:
+    known = call.session.db.execute(
         "SELECT 1 FROM workers WHERE worker_id = ?", (worker_id,)
     ).fetchone()
-    return row
+    if known is None and call.site.is_expected(worker_id):
+        assignments.register(call.session, worker_id, None)
+        return True
+    return known is not None
+
+
+def require_worker(call: Call, worker_id: str) -> None:
+    if not is_worker(call, worker_id):
+        raise RequestError("WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
 
 
 OPERATIONS = {

@@ -30,6 +30,14 @@ SHOWN = (  # by the page of an assignment
 )
 
 
+class AlreadySubmitted(Refused):
+    """The assignment."""
+
+    def __init__(self, assignment: Row) -> None:
+        super().__init__(409, "This assignment was submitted already.")
+        self.assignment = assignment
+
+
 class WrongAnswers(Refused):
     """Of a QuestionForm: each field that has to be entered again, with what is wrong with it."""
 
@@ -239,7 +247,7 @@ def _open(assignment: Row | None) -> Row:
     if assignment["status"] == "Returned":
         raise Refused(409, "This assignment was returned.")
     if assignment["status"] != "Accepted":
-        raise Refused(409, "This assignment was submitted already.")
+        raise AlreadySubmitted(assignment)
     return assignment
 
 
@@ -258,8 +266,8 @@ def submit(
     """
     assignment = _open(
         session.db.execute(
-            "SELECT a.assignment_id, a.worker_id, a.status, h.auto_approval_seconds, h.kind,"
-            " h.question"
+            "SELECT a.assignment_id, a.hit_id, a.worker_id, a.status, h.auto_approval_seconds,"
+            " h.kind, h.question"
             " FROM assignments a JOIN hit_records h USING (hit_id) WHERE a.assignment_id = ?",
             (assignment_id,),
         ).fetchone()

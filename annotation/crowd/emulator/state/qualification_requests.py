@@ -84,10 +84,10 @@ def refusal(wanted: Row, now: float) -> str | None:
     if delay is None and wanted["value"] is not None:
         return "You have this qualification."
     if delay is None and last is not None:
-        return "This qualification can be asked for only once."
+        return "You have asked for this qualification already, and can ask only once."
     if last is not None and now < last + delay:
         again = datetime.fromtimestamp(last + delay, UTC)
-        return f"You can ask for it again from {again:%Y-%m-%d %H:%M} UTC on."
+        return f"You can ask for it again from {again:%Y-%m-%d %H:%M} UTC."
     return None
 
 

@@ -23,6 +23,13 @@ SYSTEM_TYPES = {  # beside Worker_Adult, which can be asked for
 }
 WORKERS_LOCALE = "US"  # of everybody who signs in here
 
+NO_MASTERS = "nobody is a Master here. Ask for a QualificationType of your own."
+NEVER_GAINED = {  # by work, nor by asking
+    MASTERS: NO_MASTERS,
+    MASTERS_SANDBOX: NO_MASTERS,
+    LOCALE: f"everybody's Worker_Locale is {WORKERS_LOCALE} here.",
+}
+
 MAX_REQUIREMENTS = 10
 MAX_INTEGERS = 15
 MAX_LOCALES = 30
@@ -64,6 +71,14 @@ def check_requirements(session: Session, requirements: Sequence[Requirement]) ->
         _check_type(session, requirement["QualificationTypeId"])
         if fault := _values_fault(requirement):
             raise invalid(f"QualificationRequirement {requirement['QualificationTypeId']}: {fault}")
+
+
+def check_possible(requirements: Sequence[Requirement]) -> None:
+    """Where nobody has more of the system's types than their work gives them."""
+    for requirement in requirements:
+        reason = NEVER_GAINED.get(requirement["QualificationTypeId"])
+        if reason and not meets(requirement, {LOCALE: WORKERS_LOCALE}):
+            raise RequestError("NotSupported", f"Nobody can accept such a HIT: {reason}")
 
 
 def _check_type(session: Session, type_id: str) -> None:
@@ -176,13 +191,13 @@ def meets(requirement: Requirement, held: HeldValues) -> bool:
         return value is None
     if comparator == "Exists" or value is None:
         return value is not None
-    wanted = _wanted(requirement)
+    wanted = wanted_values(requirement)
     if comparator in ORDERINGS:
         return ORDERINGS[comparator](value, wanted[0])
     return (value in wanted) == (comparator in ("EqualTo", "In"))
 
 
-def _wanted(requirement: Requirement) -> Sequence[Value]:
+def wanted_values(requirement: Requirement) -> Sequence[Value]:
     if requirement["QualificationTypeId"] != LOCALE:
         values: Sequence[int] = requirement["IntegerValues"]
         return values

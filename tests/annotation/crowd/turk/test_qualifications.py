@@ -5,7 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
+from botocore.exceptions import ClientError
 
+from annotation.crowd.emulator.state.qualifications import LOCALE, MASTERS, MASTERS_SANDBOX
+from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
@@ -25,6 +28,11 @@ from tests.worlds.hostile import MARK, MARKUP
 TEST = question_form(asked("move", choice("c", "d"), required=True))
 KEY = answer_key({"move": {"d": 5, "c": 1}})
 GRADED = {"Test": TEST, "AnswerKey": KEY, "TestDurationInSeconds": 600}
+
+
+def in_country(comparator: str, *countries: str) -> dict[str, Any]:
+    values = [{"Country": country} for country in countries]
+    return {"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": values}
 
 
 def offer(client: Any, name: str = "Chess", **values: object) -> str:
@@ -86,10 +94,10 @@ def test_a_hit_leads_to_the_qualification_that_it_wants(join: Join, labs: Any) -
     assert ada.accept(hit).status_code == 409
     answer = ask(ada, type_id)
     assert answer.status_code == 200
-    assert "The qualification is yours." in answer.text
+    assert "You have the qualification now." in answer.text
     assert "Your value: 7" in said(answer)
     assert score(labs, ada, type_id) == 7
-    assert "You lack" not in ada.page().text_content()
+    assert "You do not meet" not in ada.page().text_content()
     assert ada.accept(hit).status_code == 200
 
 
@@ -108,9 +116,9 @@ def test_what_cannot_be_asked_for_is_named_without_a_link(join: Join, labs: Any)
     ]
     post_hit(labs, requirements=wanted)
     labs.update_qualification_type(QualificationTypeId=idle, QualificationTypeStatus="Inactive")
-    lacking = "You lack: Idle, Had, Worker_NumberHITsApproved"
+    lacking = "You do not meet: Idle, Had (only without it), Approved HITs (exactly 9; yours: 0)"
     assert lacking in ada.page().text_content()
-    assert ada.page().xpath("//p[contains(., 'You lack')]//a") == []
+    assert ada.page().xpath("//p[contains(., 'You do not meet')]//a") == []
 
 
 def test_qualifications_are_searched_by_words(join: Join, labs: Any) -> None:
@@ -127,9 +135,11 @@ def test_qualifications_are_searched_by_words(join: Join, labs: Any) -> None:
 def test_a_request_waits_for_the_requester(join: Join, labs: Any) -> None:
     ada, bob = join("ada"), join("bob")
     type_id = offer(labs)
-    assert "The requester will decide on your request." in ask(ada, type_id).text
+    assert "The requester has your request now." in ask(ada, type_id).text
     mine = ada.page("/qualifications")
-    assert mine.xpath("//h2[text()='Yours']/following-sibling::article//h3/text()") == ["Chess"]
+    assert mine.xpath(
+        "//h2[text()='Yours, and asked for']/following-sibling::article//h3/text()"
+    ) == ["Chess"]
     assert "You have asked for this qualification: the requester will decide." in said(
         ada.http.get(page_of(ada, type_id))
     )
@@ -153,14 +163,16 @@ def test_a_rejected_request_says_why(join: Join, labs: Any) -> None:
     )
     text = card(ada, type_id).text_content()
     assert "The requester did not grant it: <b>Not</b> yet." in text
-    assert "This qualification can be asked for only once." in text
+    assert "You have asked for this qualification already, and can ask only once." in text
     assert not card(ada, type_id).xpath(".//button")
 
 
 def test_a_delay_says_when_to_ask_again(join: Join, lab: RequesterAccount, labs: Any) -> None:
     ada = join("ada")
     type_id = offer(labs, AutoGranted=True, RetryDelayInSeconds=7 * 86400)
-    assert "You can ask for it again after 7 days." in card(ada, type_id).text_content()
+    assert (
+        "After you ask for it, you can do so again in 7 days." in card(ada, type_id).text_content()
+    )
     ask(ada, type_id)
     with store_of(lab, Environment.SANDBOX).reading() as session:
         [row] = session.db.execute("SELECT requested_at FROM qualification_requests")
@@ -207,7 +219,7 @@ def test_a_test_without_a_key_waits_for_the_requester(join: Join, labs: Any) -> 
     assert (short.status_code, "Write at least 3 characters." in short.text) == (400, True)
     assert parsed(short.text).xpath("//input[not(@type)]/@value") == ["so"]
     done = ada.http.post(str(taken.url), data=fields | {name: "because\x00"})
-    assert "The requester will decide on your request." in done.text
+    assert "The requester has your request now." in done.text
     [request] = labs.list_qualification_requests()["QualificationRequests"]
     assert "<FreeText>because\ufffd</FreeText>" in request["Answer"]
 
@@ -221,8 +233,8 @@ def test_a_test_that_runs_out_counts_as_taken(join: Join, lab: RequesterAccount,
     late = ada.http.post(str(taken.url), data=fields | {"answer-0": "d"})
     assert (late.status_code, "has run out" in late.text) == (409, True)
     text = card(ada, type_id).text_content()
-    assert "You did not submit its test in time." in text
-    assert "This qualification can be asked for only once." in text
+    assert "You did not submit the test in time." in text
+    assert "You have asked for this qualification already, and can ask only once." in text
 
 
 def test_a_test_is_for_who_asked_for_it(join: Join, labs: Any) -> None:
@@ -265,3 +277,48 @@ def test_hostile_texts_are_texts(join: Join, labs: Any) -> None:
     pages = [ada.page("/qualifications"), *(card(ada, type_id) for type_id in ids)]
     assert [page.xpath(foreign, mark=MARK) for page in pages] == [[]] * len(pages)
     assert {heading.text_content() for heading in pages[0].xpath("//article//h3")} == texts
+
+
+def test_who_has_opened_no_page_yet_is_granted_a_qualification(join: Join, labs: Any) -> None:
+    ada, eve = join("ada"), join("eve")
+    deactivate(eve.member)
+    type_id = offer(labs)
+    given = {"QualificationTypeId": type_id, "IntegerValue": 7}
+    labs.associate_qualification_with_worker(WorkerId=worker_id_of(ada.member), **given)
+    assert score(labs, ada, type_id) == 7
+    assert "Your value: 7" in card(ada, type_id).text_content()
+    for stranger in (worker_id_of(eve.member), f"A{'X' * 12}", f"A{worker_id_of(ada.member)}"):
+        with pytest.raises(ClientError, match=f"Worker {stranger} does not exist"):
+            labs.associate_qualification_with_worker(WorkerId=stranger, **given)
+
+
+def test_who_has_opened_no_page_yet_is_blocked(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    labs.create_worker_block(WorkerId=worker_id_of(ada.member), Reason="Knows the answers.")
+    post_hit(labs)
+    assert ada.titles() == []
+
+
+@pytest.mark.parametrize(
+    ("requirement", "reason"),
+    [
+        ({"QualificationTypeId": MASTERS, "Comparator": "Exists"}, "nobody is a Master here"),
+        ({"QualificationTypeId": MASTERS_SANDBOX, "Comparator": "Exists"}, "nobody is a Master"),
+        (in_country("EqualTo", "GB"), "everybody's Worker_Locale is US here"),
+        (in_country("NotIn", "US", "GB"), "everybody's Worker_Locale is US here"),
+    ],
+)
+def test_what_nobody_can_ever_meet_is_refused(
+    labs: Any, requirement: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ClientError, match=f"Nobody can accept such a HIT: {reason}") as refused:
+        post_hit(labs, requirements=[requirement])
+    assert refused.value.response["Error"]["Code"] == "RequestError"
+    assert refused.value.response["TurkErrorCode"] == "AWS.MechanicalTurk.NotSupported"
+
+
+def test_what_everybody_meets_is_no_hindrance(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    no_master = {"QualificationTypeId": MASTERS, "Comparator": "DoesNotExist"}
+    post_hit(labs, requirements=[no_master, in_country("In", "US", "GB")])
+    assert ada.titles() == ["Name the colour"]

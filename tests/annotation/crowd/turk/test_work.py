@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import pytest
 from lxml import html
 from pytest_django.live_server_helper import LiveServer
 
@@ -14,7 +15,9 @@ from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.turk.workers import worker_id_of
 from tests.annotation.crowd.emulator.forms import asked, free_text, html_question, question_form
-from tests.annotation.crowd.turk.conftest import Join, submit
+from tests.annotation.crowd.emulator.turk import parsed
+from tests.annotation.crowd.turk.conftest import Join, Person, submit
+from tests.annotation.crowd.turk.earner import give_money
 from tests.annotation.support.turk import client_of, post_hit
 from tests.worlds.hostile import MARK, MARKUP
 
@@ -182,11 +185,14 @@ def test_requirements_look_at_the_work_for_all_requesters(
     path = f"/work/turk/sandbox/other/hits/{guarded}"
     labs.approve_assignment(AssignmentId=work[0])
     labs.reject_assignment(AssignmentId=work[1], RequesterFeedback="Not <b>red</b>.")
-    lacking = "You lack: Worker_NumberHITsApproved, Worker_PercentAssignmentsApproved"
+    lacking = (
+        "You do not meet: Approved HITs (at least 2; yours: 1),"
+        " Approval rate in percent (at least 60; yours: 50)"
+    )
     assert lacking in ada.page().text_content()
     assert ada.accept(path).status_code == 409
     other.approve_assignment(AssignmentId=work[2])  # 2 of 3: 66 percent
-    assert "You lack" not in ada.page().text_content()
+    assert "You do not meet" not in ada.page().text_content()
     assert ada.accept(path).status_code == 200
     assert "Not <b>red</b>." in ada.page("/earnings").text_content()
 
@@ -315,3 +321,83 @@ def test_an_adult_says_so_and_gets_the_hits_of_adults(join: Join, labs: Any) -> 
 def test_the_address_without_an_environment_leads_to_the_hits(join: Join) -> None:
     answer = join("ada").http.get("/work/turk")
     assert urlsplit(str(answer.url)).path == "/work/turk/production"
+
+
+@pytest.mark.parametrize("named", ["HITGroupId", "HITTypeId"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        "/mturk/preview?groupId={}",
+        "/mturk/previewandaccept?groupId={}",
+        "/projects/{}/tasks?ref=w_pl_prvw",
+        "/projects/{}/tasks/accept_random",
+    ],
+)
+def test_amazons_links_to_a_group_lead_to_its_oldest_open_hit(
+    join: Join, labs: Any, link: str, named: str
+) -> None:
+    ada = join("ada")
+    first, second = post_hit(labs), post_hit(labs)
+    path = link.format(labs.get_hit(HITId=first)["HIT"][named])
+    assert urlsplit(str(ada.http.get(path).url)).path == f"{ada.home}/lab/hits/{first}"
+    submit(ada.take(), colour="red")
+    assert urlsplit(str(ada.http.get(path).url)).path == f"{ada.home}/lab/hits/{second}"
+    submit(ada.take(), colour="red")
+    ended = ada.http.get(path)
+    assert urlsplit(str(ended.url)).path == ada.home
+    assert "No HIT of this group is left for you." in ended.text
+
+
+def test_a_link_to_no_group_says_so(join: Join, labs: Any) -> None:
+    ada = join("ada")
+    for path in ("/mturk/preview", "/mturk/preview?groupId=x%00", "/projects/3X/tasks"):
+        answer = ada.http.get(path)
+        assert (answer.status_code, "no such group of HITs" in answer.text) == (404, True)
+
+
+def test_what_was_submitted_is_said_to_be_wherever_one_goes_back_to(join: Join, labs: Any) -> None:
+    ada, bob = join("ada"), join("bob")
+    hit_id = post_hit(labs, title="Name <b>it</b>")
+    given = ada.take()
+    submit(given, colour="red")
+    for again in (ada.http.get(given["page"]), ada.accept(given["page"])):
+        page = parsed(again.text)
+        assert (again.status_code, page.xpath("//h1/text()")) == (409, ["Submitted"])
+        assert "You have submitted “Name <b>it</b>”" in page.text_content()
+        assert page.xpath("//main//a[@class='button']/@href") == [
+            f"/work/turk/sandbox/lab/hits/{hit_id}/next"
+        ]
+    assert bob.http.get(given["page"]).status_code == 404
+    repeated = submit(given, colour="blue")
+    assert (repeated.status_code, "Your first answers count." in repeated.text) == (409, True)
+    assert "Not submitted" not in repeated.text
+
+
+def test_the_list_of_work_tells_paid_hits_from_those_of_the_sandbox(
+    join: Join, lab: RequesterAccount, live_server: LiveServer
+) -> None:
+    ada = join("ada", "production")
+    give_money(lab, 1_000)
+    for path in ("/turk/sandbox/", "/turk/"):
+        client = client_of(lab, live_server.url, path)
+        for _ in range(2):
+            post_hit(client, reward="0.15" if path == "/turk/" else "7.00")
+    paid, sandbox = [], Person(ada.member, ada.http)
+    for person in (ada, ada, sandbox):
+        given = person.take()
+        submit(given, colour="red")
+        paid.append(given["assignmentId"])
+    client.approve_assignment(AssignmentId=paid[0])
+    client.send_bonus(
+        AssignmentId=paid[0],
+        WorkerId=worker_id_of(ada.member),
+        BonusAmount="0.50",
+        Reason="Fast.",
+    )
+    page = parsed(ada.http.get("/work").text)
+    real, unpaid = page.xpath("//h2[.='HITs of requesters']/following-sibling::article")
+    assert real.xpath(".//strong/text()") == ["$0.65", "$0.15"]
+    assert real.xpath(".//a/@href") == ["/work/turk/production"]
+    assert unpaid.xpath(".//h3/text()") == ["Sandbox"]
+    assert "Nothing is paid" in unpaid.text_content()
+    assert unpaid.xpath(".//a/@href") == ["/work/turk/sandbox"]

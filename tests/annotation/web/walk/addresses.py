@@ -242,6 +242,10 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         work/turk/<environment:environment>/<slug:requester>/tests/<turk_id:request_id>
     """),
     (site("members", 404), NO, """
+        mturk/preview
+        mturk/previewandaccept
+        projects/<turk_id:group_id>/tasks
+        projects/<turk_id:group_id>/tasks/accept_random
         work/turk/<environment:environment>/<slug:requester>/hits/<turk_id:hit_id>/next
     """),
     (NO, all_get(400), """

@@ -71,7 +71,7 @@ ELSEWHERE |= {
 ELSEWHERE |= {"password-reset", "password-set", "campaign-way", "first-account"}
 ELSEWHERE |= {"turk", "sandbox", "external-submit", "turk-hits", "turk-earnings", "turk-hit"}
 ELSEWHERE |= {"turk-next", "turk-assignment", "html-question", "external-hit-script"}
-ELSEWHERE |= {"turk-qualifications", "turk-qualification", "turk-test", "turk-site"}
+ELSEWHERE |= {"turk-qualifications", "turk-qualification", "turk-test", "turk-site", "turk-group"}
 FORMS: Mapping[str, Mapping[str, str]] = {
     "/join/CODE": NEW_MEMBER,
     "/team": INVITATION,

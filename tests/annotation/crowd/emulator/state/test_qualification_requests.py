@@ -94,7 +94,10 @@ def test_a_rejected_request_tells_the_worker_why(turk: Turk, ada: Worker) -> Non
     )
     page = ada.browser.get(LIST).text
     assert "&lt;b&gt;not yet&lt;/b&gt;" in page
-    assert ask(ada, type_id) == (409, "This qualification can be asked for only once.")
+    assert ask(ada, type_id) == (
+        409,
+        "You have asked for this qualification already, and can ask only once.",
+    )
     with pytest.raises(turk.api.exceptions.RequestError):
         score(turk, type_id)
 
@@ -119,7 +122,7 @@ def test_a_delay_says_when_to_ask_again(turk: Turk, ada: Worker) -> None:
     turk.clock.forward(3599)
     assert ask(ada, type_id) == (
         409,
-        "You can ask for it again from 2023-11-14 23:13 UTC on.",
+        "You can ask for it again from 2023-11-14 23:13 UTC.",
     )
     turk.clock.forward(1)
     assert ask(ada, type_id)[0] == 303
