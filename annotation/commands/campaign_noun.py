@@ -30,7 +30,7 @@ MONEY = {
     "reserved_cents": "reserved",
     "paid_cents": "paid",
     "discarded_cents": "paid but discarded",
-    "billed_cents": "more by the crowd's bill",
+    "billed_cents": "difference by the crowd's bill",
     "available_cents": "available",
     "spent_cents": "spent",
     "cents": "amount",
