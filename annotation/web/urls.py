@@ -8,6 +8,7 @@ from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_milestones
 from annotation.web.campaigns.operation import database_operation_page, operation_page
 from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
+from annotation.web.campaigns.plan import campaign_plan
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
 from annotation.web.campaigns.roles import campaign_roles
@@ -92,6 +93,7 @@ urlpatterns = [
     path("campaigns/new", new_campaign, name="campaign-new"),  # no campaign has that name
     path("campaigns/<slug:name>/milestones", campaign_milestones, name="campaign-milestones"),
     path("campaigns/<slug:name>/publish", campaign_publish, name="campaign-publish"),
+    path("campaigns/<slug:name>/plan", campaign_plan, name="campaign-plan"),
     path("campaigns/<slug:name>/reconcile", campaign_reconcile, name="campaign-reconcile"),
     path("campaigns/<slug:name>/", overview, name="campaign"),
     path("campaigns/<slug:name>/live", live, name="campaign-live"),

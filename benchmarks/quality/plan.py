@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 import benchmarks.ready  # noqa: F401
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.estimates.plan import Judged, crowd_of, predict
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.estimates.plan import Crowd, Judged, crowd_of, label_of, predict
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.presets import ADAPTIVE
 
 POLICIES = ((1, 1), (2, 3), (3, 3), (4, 5), (5, 5))
 
@@ -62,13 +62,16 @@ def votes_on(
     return labels, random.random((items, most)) < 1 / (1 + np.exp(-log_odds))
 
 
-def worked(random: Generator, crowd: People, items: int, policy: Policy) -> Came:
-    """A campaign, vote by vote as the rule of labels asks for them."""
+def worked(random: Generator, crowd: People, items: int, policy: Policy, known: Crowd) -> Came:
+    """A campaign, vote by vote as the rule of labels asks for them.
+
+    `known`: what is known of its crowd, by which labels are made sure.
+    """
     labels, wrong = votes_on(random, crowd, items, policy.max_votes)
     made, used = np.full(items, -1), np.zeros(items, int)
     for votes in range(policy.annotators, policy.max_votes + 1):
         positive = np.where(labels[:, None] == 1, ~wrong, wrong)[:, :votes].sum(axis=1)
-        rules = [decide_tally(votes, count, policy) for count in range(votes + 1)]
+        rules = [label_of(policy, known, votes, count) for count in range(votes + 1)]
         value = np.array([-1 if rule.value is None else rule.value for rule in rules])[positive]
         going = made < 0
         used[going], made[going] = votes, value[going]
@@ -87,8 +90,8 @@ def worked(random: Generator, crowd: People, items: int, policy: Policy) -> Came
     return Came(float((made != labels)[made >= 0].mean()), float(cents))
 
 
-def compared(size: Size, seed: int) -> tuple[Came, Came]:
-    """What was predicted, and what came."""
+def compared(size: Size, seed: int, *, confidence: float = 0.0) -> tuple[Came, Came]:
+    """What was predicted, and what came; `confidence`: that labels are asked for, 0: a majority."""
     random = np.random.default_rng(seed)
     crowd = people(random)
     labels, wrong = votes_on(random, crowd, size.known, 2)
@@ -106,8 +109,10 @@ def compared(size: Size, seed: int) -> tuple[Came, Came]:
         on_failed_control=("reject", "pay_and_discard")[seed // 10 % 2],
         hit_size=int(random.integers(5, 12)),
     )
+    if confidence:
+        policy = replace(policy, **{**ADAPTIVE.values, "wanted_confidence": confidence})
     planned = predict(size.items, policy, known, people=100)
-    return Came(planned.error, planned.cents), worked(random, crowd, size.items, policy)
+    return Came(planned.error, planned.cents), worked(random, crowd, size.items, policy, known)
 
 
 def ratios(size: Size) -> tuple[Sequence[float], Sequence[float]]:
