@@ -20,7 +20,7 @@ from annotation.analytics.campaign.plan import (
 )
 from annotation.api.base.access import campaign_of
 from annotation.pipeline.ledger.dollars import AMOUNT, cents_of
-from core.rest.fields import Text, Whole
+from core.rest.fields import Text
 from core.rest.openapi import operation
 from core.rest.parsing import query
 
@@ -37,7 +37,7 @@ class VotesQuery(serializers.Serializer[dict[str, Any]]):
     dollars = serializers.RegexField(
         f"^{AMOUNT.pattern}$", required=False, help_text="maximum cost"
     )
-    people = Whole(
+    people = serializers.IntegerField(
         min_value=1,
         max_value=MOST_PEOPLE,
         required=False,
@@ -46,7 +46,7 @@ class VotesQuery(serializers.Serializer[dict[str, Any]]):
     days = serializers.FloatField(
         min_value=LEAST_DAYS, required=False, help_text="days that it may take"
     )
-    queries = Whole(
+    queries = serializers.IntegerField(
         min_value=1,
         max_value=MOST_QUERIES,
         required=False,

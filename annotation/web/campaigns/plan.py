@@ -138,9 +138,10 @@ def _begin(
     }
     draft.preset, draft.task, draft.policy = PLANNED, policy.task, policy.to_dict()
     draft.is_agreed = False
-    draft.sample = draft.sample or -(-plan.triplets // policy.candidates_per_query) or None
+    if draft.file is None:
+        draft.sample = -(-plan.triplets // policy.candidates_per_query) or None
     draft.keep(request)
-    messages.success(request, f"The rules are those of the plan: {chosen.name}.")
+    messages.success(request, f"The rules of the new campaign are those of the plan: {chosen.name}.")
     return redirect("campaign-new")
 
 
