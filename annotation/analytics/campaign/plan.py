@@ -283,13 +283,14 @@ def planned_and_came(campaign: Campaign) -> Mapping[str, Any] | None:
 
 
 def plan_in_words(plan: Mapping[str, Any]) -> list[str]:
-    """A sentence each for cost, votes and label error."""
+    """A sentence each for cost, where money moves, votes and label error."""
     planned, came = plan["planned"], plan["came"]
     whole = came["triplets"] >= planned["triplets"]
     so_far = "" if whole else f" for {came['triplets']:,} of {planned['triplets']:,} triplets"
     votes = came["votes_per_triplet"]
+    cost = f"cost {dollars(planned['cents'])} planned, {dollars(came['cents'])} came out{so_far}"
     return [
-        f"cost {dollars(planned['cents'])} planned, {dollars(came['cents'])} came out{so_far}",
+        *([cost] if planned["cents"] or came["cents"] else []),
         f"votes a triplet {planned['votes_per_triplet']:.2f} planned, "
         + ("none is decided yet" if votes is None else f"{votes:.2f} came out"),
         f"label error {_share(planned)} planned, "

@@ -141,7 +141,9 @@ def _begin(
     if draft.file is None:
         draft.sample = -(-plan.triplets // policy.candidates_per_query) or None
     draft.keep(request)
-    messages.success(request, f"The rules of the new campaign are those of the plan: {chosen.name}.")
+    messages.success(
+        request, f"The rules of the new campaign are those of the plan: {chosen.name}."
+    )
     return redirect("campaign-new")
 
 
