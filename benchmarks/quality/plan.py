@@ -9,6 +9,7 @@ extended or packed again, and work that fails. No configuration was used to make
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.random import Generator
@@ -16,7 +17,14 @@ from numpy.typing import NDArray
 
 import benchmarks.ready  # noqa: F401
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.estimates.plan import Crowd, Judged, crowd_of, label_of, predict
+from annotation.protocol.estimates.plan import (
+    CONFIDENCES,
+    Crowd,
+    Judged,
+    crowd_of,
+    label_of,
+    predict,
+)
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.presets import ADAPTIVE
 
@@ -115,9 +123,15 @@ def compared(size: Size, seed: int, *, confidence: float = 0.0) -> tuple[Came, C
     return Came(planned.error, planned.cents), worked(random, crowd, size.items, policy, known)
 
 
-def ratios(size: Size) -> tuple[Sequence[float], Sequence[float]]:
-    """By configuration, what came as a share of what was predicted: errors, and cost."""
-    pairs = [compared(size, seed) for seed in range(size.configurations)]
+def ratios(size: Size, *, adaptive: bool = False) -> tuple[Sequence[float], Sequence[float]]:
+    """By configuration, what came as a share of what was predicted: errors, and cost.
+
+    `adaptive`: votes until labels are sure, else majorities.
+    """
+    pairs = [
+        compared(size, seed, confidence=CONFIDENCES[seed % len(CONFIDENCES)] if adaptive else 0)
+        for seed in range(size.configurations)
+    ]
     return (
         [came.error / planned.error for planned, came in pairs],
         [came.cents / planned.cents for planned, came in pairs],
@@ -125,9 +139,10 @@ def ratios(size: Size) -> tuple[Sequence[float], Sequence[float]]:
 
 
 def main(size: Size = Size()) -> int:
-    for known in (size.known, 1000):
-        errors, costs = ratios(replace(size, known=known))
-        print(f"after a campaign of {known:,} items that experts judged")
+    for known, adaptive in product((size.known, 1000), (False, True)):
+        errors, costs = ratios(replace(size, known=known), adaptive=adaptive)
+        labels = "labels that are sure" if adaptive else "majorities"
+        print(f"{labels}, after a campaign of {known:,} items that experts judged")
         for name, of in (("error", errors), ("cost", costs)):
             far = np.abs(np.array(of) - 1)
             print(
