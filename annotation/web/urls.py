@@ -8,7 +8,6 @@ from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_milestones
 from annotation.web.campaigns.operation import database_operation_page, operation_page
 from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
-from annotation.web.campaigns.plan import campaign_plan
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
 from annotation.web.campaigns.roles import campaign_roles
@@ -30,6 +29,7 @@ from annotation.web.hits.hit import hit_record
 from annotation.web.hits.hits import hits
 from annotation.web.hits.triplet import triplet_page
 from annotation.web.hits.triplets import triplets
+from annotation.web.new_campaign.plan import campaign_plan
 from annotation.web.new_campaign.wizard import new_campaign
 from annotation.web.notifications.events import event, events, resend_delivery
 from annotation.web.notifications.webhooks import change_webhook, webhooks

@@ -69,18 +69,18 @@ class WantedForm(forms.Form):
         required=False,
         help_text="Empty: as many triplets as this campaign has",
     )
-    like = forms.ModelMultipleChoiceField(
-        Campaign.objects.none(),
-        to_field_name="name",
-        label="Whose crowd",
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-    )
 
-    def __init__(self, data: Any, *, like: Sequence[Campaign]) -> None:
+    def __init__(self, data: Any, *, like: Sequence[Campaign], is_free: bool) -> None:
         super().__init__(data)
-        field = self.fields["like"]
-        field.queryset = Campaign.objects.filter(pk__in=[one.pk for one in like]).order_by("-pk")
+        if is_free:
+            del self.fields["dollars"]
+        self.fields["like"] = forms.ModelMultipleChoiceField(
+            Campaign.objects.filter(pk__in=[one.pk for one in like]).order_by("-pk"),
+            to_field_name="name",
+            label="Whose crowd",
+            required=False,
+            widget=forms.CheckboxSelectMultiple,
+        )
 
     def clean_dollars(self) -> int | None:
         text = self.cleaned_data["dollars"].strip().replace(",", "")
@@ -94,7 +94,7 @@ class WantedForm(forms.Form):
         said = self.cleaned_data
         return Wanted(
             said["error"] or USUAL_ERROR,
-            said["dollars"],
+            said.get("dollars"),
             said["people"],
             said["days"],
             said["queries"],
@@ -105,11 +105,12 @@ class WantedForm(forms.Form):
 @campaign_page(SEE_VOTES)
 def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     known = list(planned_after(campaigns_where(request.user, SEE_VOTES))[:MOST_LIKE])
-    form = WantedForm(request.POST or request.GET, like=known)
+    free = is_free(campaign.policy)
+    form = WantedForm(request.POST or request.GET, like=known, is_free=free)
     may_create = request.user.has_perm(CREATE)
     if request.method == "POST" and not may_create:
         return refuse(request, 403, "Your role does not allow it", NOT_YOURS)
-    context: dict[str, Any] = {"form": form, "may_create": may_create}
+    context: dict[str, Any] = {"form": form, "may_create": may_create, "is_free": free}
     if not form.is_valid():
         return _render(request, campaign, context, status=422)
     like = list(form.cleaned_data["like"]) or [campaign]
@@ -152,7 +153,7 @@ def _said(plan: Plan, wanted: Wanted) -> Mapping[str, Any]:
         {
             "choice": one,
             "error": in_words(Share(one.made.error, one.low, one.high)),
-            "cost": "none" if is_free(one.made.policy) else dollars(one.made.cents),
+            "cost": dollars(one.made.cents),
             "is_best": one is plan.choice,
         }
         for one in plan.choices
@@ -174,7 +175,7 @@ def _render(
 ) -> HttpResponse:
     return page(
         request,
-        "annotation/campaigns/plan.html",
+        "annotation/new_campaign/plan.html",
         dict(context),
         title="Plan votes",
         campaign=campaign,
