@@ -35,7 +35,7 @@ from annotation.web.new_campaign.wizard import NOT_YOURS
 from core.errors import UserError
 from core.text.words import percent
 
-MOST_LIKE = 20
+MOST_LIKE = 2  # each takes two queries
 
 
 class WantedForm(forms.Form):
@@ -74,9 +74,8 @@ class WantedForm(forms.Form):
         super().__init__(data)
         if is_free:
             del self.fields["dollars"]
-        self.fields["like"] = forms.ModelMultipleChoiceField(
-            Campaign.objects.filter(pk__in=[one.pk for one in like]).order_by("-pk"),
-            to_field_name="name",
+        self.fields["like"] = forms.MultipleChoiceField(
+            choices=[(one.name, one.name) for one in like],
             label="Whose crowd",
             required=False,
             widget=forms.CheckboxSelectMultiple,
@@ -113,7 +112,8 @@ def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "may_create": may_create, "is_free": free}
     if not form.is_valid():
         return _render(request, campaign, context, status=422)
-    like = list(form.cleaned_data["like"]) or [campaign]
+    names = form.cleaned_data["like"]
+    like = [one for one in known if one.name in names] or [campaign]
     try:
         plan = plan_of(campaign, form.wanted, like)
     except UserError as error:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from annotation.analytics.campaign.plan import (
@@ -18,6 +20,7 @@ from annotation.analytics.campaign.plan import (
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import Account, Campaign, ExpertLabel, Role, Triplet
 from annotation.pipeline.labelling.label import write_labels
+from annotation.web.new_campaign.plan import MOST_LIKE
 from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.analytics.quality.test_aggregation import say
@@ -58,7 +61,9 @@ def carla(campaign: Campaign) -> Client:
 
 
 def test_the_page_says_what_command_and_api_say(campaign: Campaign, carla: Client) -> None:
-    page = text_of(carla.get(PAGE, WANTED))
+    with CaptureQueriesContext(connection) as asked:
+        page = text_of(carla.get(PAGE, {**WANTED, "like": "faq"}))
+    assert len(asked) + 2 * (MOST_LIKE - 1) <= 20
     told: Any = run_json(
         "campaign", "plan", "faq", "--error", "0.25", "--people", "9", "--queries", "3"
     )
