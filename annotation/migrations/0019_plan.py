@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0016_aggregation'),
+        ('annotation', '0018_billed'),
     ]
 
     operations = [
