@@ -14,6 +14,7 @@ from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
 from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.campaigns.log import Log
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
+from annotation.api.campaigns.plan import VotesPlan
 from annotation.api.campaigns.roles import Roles
 from annotation.api.controls.campaign_controls import (
     CampaignControl,
@@ -85,6 +86,7 @@ urlpatterns = [
     path("campaigns", Campaigns.as_view()),
     path(CAMPAIGN, OneCampaign.as_view(), name="api-campaign"),
     path(f"{CAMPAIGN}/policy", CampaignPolicy.as_view()),
+    path(f"{CAMPAIGN}/plan", VotesPlan.as_view()),
     path(f"{CAMPAIGN}/cost-estimate", CampaignCostEstimate.as_view()),
     *(path(f"{CAMPAIGN}/jobs/{name}", view.as_view()) for name, view in LONG_VIEWS.items()),
     path(f"{CAMPAIGN}/dry-runs", DryRuns.as_view()),

@@ -10,6 +10,7 @@ from django.db import transaction
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.labelling import labelling_in_words
+from annotation.analytics.campaign.plan import MOST_PEOPLE, check_known
 from annotation.analytics.campaign.progress import progress as progress_of
 from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
@@ -139,12 +140,34 @@ def create(
     seed: Seed = 0,
     policy: PolicyFile = None,
     budget: Budget = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CAMPAIGN",
+            help="Plan it after this campaign of the same crowd, as `plan --like` does, and keep "
+            "what is predicted beside what will come; repeatable.",
+        ),
+    ] = None,
+    people: Annotated[
+        int | None,
+        typer.Option(help="People who will work, for the plan's days.", min=1, max=MOST_PEOPLE),
+    ] = None,
 ) -> Result:
     """Create a campaign: choose its queries and fix its policy."""
     one_of({"--sample": sample, "--queries": queries}, required=True)
     cents = None if budget is None else cents_of(budget)
     rules = read_policy(policy, crowd=crowd, task=task)
-    wanted = Wanted(name, rules.to_dict(), seed, sample, budget_cents=cents, corpus=corpus)
+    check_known([get_campaign(one) for one in like or ()])
+    wanted = Wanted(
+        name,
+        rules.to_dict(),
+        seed,
+        sample,
+        budget_cents=cents,
+        corpus=corpus,
+        like=like or (),
+        people=people,
+    )
     with progress(None, "Reading", " questions") as bar:
         drawn = draw(wanted, queries, progress=bar.update)
         campaign, details = save_campaign(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from annotation.analytics.campaign.plan import plan_in_words
 from annotation.crowd.port import CrowdError
 from annotation.pipeline.ledger.dollars import clause, dollars, no_money
 from annotation.pipeline.setup.create import get_campaign
@@ -89,6 +90,8 @@ def _worded(key: str, value: object) -> tuple[str, object]:
     """Money in dollars, the two prices of a cost estimate and a list of faults as sentences."""
     if _is_sum(key) and isinstance(value, int):
         return MONEY.get(key, key.replace("_cents", "_money")), dollars(value)
+    if key == "plan" and isinstance(value, dict):
+        return key, "; ".join(plan_in_words(value))
     if key == "expert":
         return "experts", experts_in_words(value)
     if key == "rejection_reasons" and isinstance(value, dict):

@@ -7,7 +7,16 @@ from typing import Annotated
 import orjson
 import typer
 
-from annotation.analytics.campaign.plan import Wanted, plan_of
+from annotation.analytics.campaign.plan import (
+    LEAST_DAYS,
+    LEAST_ERROR,
+    MOST_ERROR,
+    MOST_PEOPLE,
+    MOST_QUERIES,
+    USUAL_ERROR,
+    Wanted,
+    plan_of,
+)
 from annotation.analytics.quality.expert_agreement import audit_plan
 from annotation.analytics.quality.pilot_report import Condition, pilot_report
 from annotation.analytics.workers.shared_errors import known_items, read_machine, report_of
@@ -19,7 +28,6 @@ from annotation.pipeline.setup.create_pilot import pilot_of
 from annotation.pipeline.setup.pool_depth import depth_report
 from annotation.protocol.estimates.audit_plan import LEAST_WIDTH, MOST_WIDTH, USUAL_WIDTH
 from annotation.protocol.estimates.certificate import LEAST_CERTIFIED, MOST_CERTIFIED
-from annotation.protocol.estimates.plan import Prediction
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
@@ -232,20 +240,22 @@ def shared_errors(
 def _planned(result: Result) -> Rendered:
     rows = [
         (
-            str(one["annotators"]),
-            str(one["max_votes"]),
+            one["choice"],
             f"{one['error']:.2%}",
+            "{:.2%} to {:.2%}".format(*one["error_interval"]),
+            f"{one['votes_per_triplet']:.2f}",
             f"{one['assignments']:,}",
+            f"{one['control_answers']:,}",
             dollars(one["cents"]),
             f"{one['days']:.1f}",
+            "; ".join(one["lacks"]) or "meets it",
         )
         for one in result["choices"]
     ]
     chosen = result["choice"]
     advice = (
-        f"The cheapest that meets this has annotators {chosen['annotators']} and max_votes "
-        f"{chosen['max_votes']}. Then let experts judge {result['audit']:,} labels blindly, to see "
-        "whether it came true."
+        f"The cheapest that meets this is {chosen['choice']}: {_settings(chosen)}. Then let "
+        f"experts judge {result['audit']:,} labels blindly, to see whether it came true."
         if chosen
         else "None of these meets it: allow more errors, money, people, or days."
     )
@@ -256,8 +266,16 @@ def _planned(result: Result) -> Rendered:
         low, high = came["error_interval"]
         error = f"label error {came['error']:.2%} ({low:.2%} to {high:.2%})"
         facts["so_far"] = f"{error}, {dollars(came['cents'])}"
-    head = ("annotators", "max_votes", "label error", "assignments", "cost", "days")
+    head = (
+        "choice", "label error", "95 % interval", "votes", "assignments", "controls answered",
+        "cost", "days", "what is wanted",
+    )  # fmt: skip
     return [Facts(facts), "", Rows(head, rows, numbers=True), "", advice]
+
+
+def _settings(choice: Result) -> str:
+    changed = ", ".join(f"{name} {value}" for name, value in choice["policy"].items())
+    return f"a policy with {changed}"
 
 
 @campaign_verb("plan", panel=STUDIES, render=_planned)
@@ -266,15 +284,30 @@ def plan(
     error: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Share of labels that may be wrong.", min=0.001, max=0.5
+            metavar="SHARE",
+            help="Share of labels that may be wrong.",
+            min=LEAST_ERROR,
+            max=MOST_ERROR,
         ),
-    ],
+    ] = USUAL_ERROR,
     budget: Annotated[str | None, typer.Option(metavar="DOLLARS", help="Maximum cost.")] = None,
     people: Annotated[
         int | None,
-        typer.Option(help="People who work; by default, as many as before.", min=1, max=100_000),
+        typer.Option(
+            help="People who work; by default, as many as before.", min=1, max=MOST_PEOPLE
+        ),
     ] = None,
-    days: Annotated[float | None, typer.Option(help="Days that it may take.", min=0.01)] = None,
+    days: Annotated[
+        float | None, typer.Option(help="Days that it may take.", min=LEAST_DAYS)
+    ] = None,
+    queries: Annotated[
+        int | None,
+        typer.Option(
+            help="Plan another campaign of so many queries; by default, this one.",
+            min=1,
+            max=MOST_QUERIES,
+        ),
+    ] = None,
     like: Annotated[
         list[str] | None,
         typer.Option(
@@ -286,39 +319,8 @@ def plan(
 ) -> Result:
     """Plan how many votes to buy for a wanted error, budget, team, and time.
 
-    The crowd is taken to be as it was in the campaigns named by --like. Labels are majorities.
+    The crowd is taken to be as it was in the campaigns named by --like.
     """
-    wanted = Wanted(error, cents_of(budget) if budget else None, people, days)
+    wanted = Wanted(error, cents_of(budget) if budget else None, people, days, queries)
     made = plan_of(campaign, wanted, [get_campaign(name) for name in like or [campaign.name]])
-    zeros, ones = made.crowd.urns
-    return {
-        "campaign": campaign.name,
-        "triplets": made.triplets,
-        "people": made.people,
-        "triplets_judged_by_experts": made.judged,
-        "share_of_positives": rounded(made.crowd.share),
-        "wrong_votes_on_negatives": rounded(zeros.error),
-        "wrong_votes_on_positives": rounded(ones.error),
-        "assignments_that_fail": rounded(made.crowd.failing),
-        "choices": [_prediction(one) for one in made.choices],
-        "choice": _prediction(made.choice) if made.choice else None,
-        "own_policy": _prediction(made.own),
-        "came": {
-            "error": rounded(made.came.share) if made.came else None,
-            "error_interval": _rounded(made.came.low, made.came.high) if made.came else None,
-            "cents": made.spent_cents,
-        },
-        "audit": made.audit,
-    }
-
-
-def _prediction(made: Prediction) -> Result:
-    return {
-        "annotators": made.policy.annotators,
-        "max_votes": made.policy.max_votes,
-        "error": rounded(made.error),
-        "unresolved": rounded(made.unresolved),
-        "assignments": made.assignments,
-        "cents": made.cents,
-        "days": round(made.days, 2),
-    }
+    return {"campaign": campaign.name, **made.to_dict()}

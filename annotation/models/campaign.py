@@ -41,6 +41,8 @@ class Campaign(models.Model):
     qualified_id = models.CharField(max_length=64, blank=True)  # held by who passed its test
     # The attacker's AUC on its packed HITs; null: they are too few, or not packed.
     control_leak = models.FloatField(null=True, blank=True)
+    # What was predicted of it, see `analytics.campaign.plan`; null: it was made without a plan.
+    plan = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

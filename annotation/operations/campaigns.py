@@ -4,7 +4,7 @@ Where its queries are drawn from a whole database it is a job, which makes it in
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,10 +14,16 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.access.audit_log import Actor, logged
+from annotation.analytics.campaign.plan import check_known, prediction_of
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.takers import too_small_a_team
-from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
+from annotation.pipeline.setup.create import (
+    check_name_and_seed,
+    choose_queries,
+    get_campaign,
+    start_campaign,
+)
 from annotation.protocol.estimates.split_sizes import small_splits
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.tasks import task_of
@@ -49,6 +55,8 @@ class Wanted:
     file: str = ""  # as its owner calls it
     budget_cents: int | None = None
     corpus: str = ALL
+    like: Sequence[str] = ()  # campaigns after which it is planned
+    people: int | None = None  # of that plan; None: as many as worked there
 
 
 def own_queries_folder() -> Path:
@@ -111,6 +119,10 @@ def save_campaign(
             items=items,
         )
         details = _endow(campaign, budget_cents=wanted.budget_cents, by=by)
+        if wanted.like:
+            campaign.plan = _prediction(campaign, wanted)
+            campaign.save(update_fields=["plan"])
+            details["planned_after"] = list(wanted.like)
         entry.details = {**details, **({"owner": by.name} if by.user else {})}
     return campaign, details
 
@@ -131,9 +143,18 @@ def _endow(campaign: Campaign, *, budget_cents: int | None, by: Actor) -> dict[s
     }
 
 
+def _prediction(campaign: Campaign, wanted: Wanted) -> dict[str, object]:
+    """Of a file that has its candidates they are counted; else each query will have as many."""
+    policy, queries = campaign.policy, campaign.query_set.queries.count()
+    triplets = campaign.triplets.count() or queries * policy.candidates_per_query
+    like = [get_campaign(name) for name in wanted.like]
+    return prediction_of(policy, triplets, like, wanted.people)
+
+
 def request_creation(wanted: Wanted, *, by: Actor) -> Job:
     """UserError where the name is taken, or a campaign of that name is being created."""
     check_name_and_seed(wanted.name, wanted.seed)
+    check_known([get_campaign(name) for name in wanted.like])
     corpus_named(wanted.corpus)
     return request(KIND, wanted.name, {**asdict(wanted), "via": by.via}, by=by.user)
 

@@ -29,6 +29,7 @@ from annotation.web.hits.hit import hit_record
 from annotation.web.hits.hits import hits
 from annotation.web.hits.triplet import triplet_page
 from annotation.web.hits.triplets import triplets
+from annotation.web.new_campaign.plan import campaign_plan
 from annotation.web.new_campaign.wizard import new_campaign
 from annotation.web.notifications.events import event, events, resend_delivery
 from annotation.web.notifications.webhooks import change_webhook, webhooks
@@ -92,6 +93,7 @@ urlpatterns = [
     path("campaigns/new", new_campaign, name="campaign-new"),  # no campaign has that name
     path("campaigns/<slug:name>/milestones", campaign_milestones, name="campaign-milestones"),
     path("campaigns/<slug:name>/publish", campaign_publish, name="campaign-publish"),
+    path("campaigns/<slug:name>/plan", campaign_plan, name="campaign-plan"),
     path("campaigns/<slug:name>/reconcile", campaign_reconcile, name="campaign-reconcile"),
     path("campaigns/<slug:name>/", overview, name="campaign"),
     path("campaigns/<slug:name>/live", live, name="campaign-live"),

@@ -9,6 +9,7 @@ extended or packed again, and work that fails. No configuration was used to make
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.random import Generator
@@ -16,9 +17,16 @@ from numpy.typing import NDArray
 
 import benchmarks.ready  # noqa: F401
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.estimates.plan import Judged, crowd_of, predict
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.estimates.plan import (
+    CONFIDENCES,
+    Crowd,
+    Judged,
+    crowd_of,
+    label_of,
+    predict,
+)
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.presets import ADAPTIVE
 
 POLICIES = ((1, 1), (2, 3), (3, 3), (4, 5), (5, 5))
 
@@ -62,13 +70,16 @@ def votes_on(
     return labels, random.random((items, most)) < 1 / (1 + np.exp(-log_odds))
 
 
-def worked(random: Generator, crowd: People, items: int, policy: Policy) -> Came:
-    """A campaign, vote by vote as the rule of labels asks for them."""
+def worked(random: Generator, crowd: People, items: int, policy: Policy, known: Crowd) -> Came:
+    """A campaign, vote by vote as the rule of labels asks for them.
+
+    `known`: what is known of its crowd, by which labels are made sure.
+    """
     labels, wrong = votes_on(random, crowd, items, policy.max_votes)
     made, used = np.full(items, -1), np.zeros(items, int)
     for votes in range(policy.annotators, policy.max_votes + 1):
         positive = np.where(labels[:, None] == 1, ~wrong, wrong)[:, :votes].sum(axis=1)
-        rules = [decide_tally(votes, count, policy) for count in range(votes + 1)]
+        rules = [label_of(policy, known, votes, count) for count in range(votes + 1)]
         value = np.array([-1 if rule.value is None else rule.value for rule in rules])[positive]
         going = made < 0
         used[going], made[going] = votes, value[going]
@@ -87,8 +98,8 @@ def worked(random: Generator, crowd: People, items: int, policy: Policy) -> Came
     return Came(float((made != labels)[made >= 0].mean()), float(cents))
 
 
-def compared(size: Size, seed: int) -> tuple[Came, Came]:
-    """What was predicted, and what came."""
+def compared(size: Size, seed: int, *, confidence: float = 0.0) -> tuple[Came, Came]:
+    """What was predicted, and what came; `confidence`: that labels are asked for, 0: a majority."""
     random = np.random.default_rng(seed)
     crowd = people(random)
     labels, wrong = votes_on(random, crowd, size.known, 2)
@@ -106,13 +117,21 @@ def compared(size: Size, seed: int) -> tuple[Came, Came]:
         on_failed_control=("reject", "pay_and_discard")[seed // 10 % 2],
         hit_size=int(random.integers(5, 12)),
     )
+    if confidence:
+        policy = replace(policy, **{**ADAPTIVE.values, "wanted_confidence": confidence})
     planned = predict(size.items, policy, known, people=100)
-    return Came(planned.error, planned.cents), worked(random, crowd, size.items, policy)
+    return Came(planned.error, planned.cents), worked(random, crowd, size.items, policy, known)
 
 
-def ratios(size: Size) -> tuple[Sequence[float], Sequence[float]]:
-    """By configuration, what came as a share of what was predicted: errors, and cost."""
-    pairs = [compared(size, seed) for seed in range(size.configurations)]
+def ratios(size: Size, *, adaptive: bool = False) -> tuple[Sequence[float], Sequence[float]]:
+    """By configuration, what came as a share of what was predicted: errors, and cost.
+
+    `adaptive`: votes until labels are sure, else majorities.
+    """
+    pairs = [
+        compared(size, seed, confidence=CONFIDENCES[seed % len(CONFIDENCES)] if adaptive else 0)
+        for seed in range(size.configurations)
+    ]
     return (
         [came.error / planned.error for planned, came in pairs],
         [came.cents / planned.cents for planned, came in pairs],
@@ -120,9 +139,10 @@ def ratios(size: Size) -> tuple[Sequence[float], Sequence[float]]:
 
 
 def main(size: Size = Size()) -> int:
-    for known in (size.known, 1000):
-        errors, costs = ratios(replace(size, known=known))
-        print(f"after a campaign of {known:,} items that experts judged")
+    for known, adaptive in product((size.known, 1000), (False, True)):
+        errors, costs = ratios(replace(size, known=known), adaptive=adaptive)
+        labels = "labels that are sure" if adaptive else "majorities"
+        print(f"{labels}, after a campaign of {known:,} items that experts judged")
         for name, of in (("error", errors), ("cost", costs)):
             far = np.abs(np.array(of) - 1)
             print(

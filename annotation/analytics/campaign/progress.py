@@ -8,6 +8,7 @@ of those judged.
 from django.db.models import Count, F, Q, Sum
 
 from annotation.analytics.campaign.corpus import corpus_of
+from annotation.analytics.campaign.plan import planned_and_came
 from annotation.analytics.campaign.status import blockers, campaign_status, labelled_of
 from annotation.analytics.quality.campaign_leak import leak_figures
 from annotation.analytics.quality.expert_agreement import expert_figures
@@ -52,6 +53,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_votes(campaign),
         **leak_figures(campaign),
         **_experts(campaign),
+        **plan_figures(campaign),
         **trouble_counts(campaign),
         "blockers": blockers(campaign),
         **_pay(campaign),
@@ -167,6 +169,12 @@ def vote_counts(campaign: Campaign, pairs: Pairs) -> dict[str, object]:
 def _experts(campaign: Campaign) -> dict[str, object]:
     figures = expert_figures(campaign)
     return {"expert": {**figures.to_dict(), **figures.label_error_to_dict()}}
+
+
+def plan_figures(campaign: Campaign) -> dict[str, object]:
+    """Nothing where it was made without a plan."""
+    plan = planned_and_came(campaign)
+    return {"plan": plan} if plan else {}
 
 
 def money(campaign: Campaign) -> dict[str, object]:

@@ -25,6 +25,8 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
     rejection_reasons       {why an assignment was rejected, or is paid and discarded: how many}
+    plan                    `planned` and `came`: cost, votes a triplet and label error as they were
+                            predicted, and what came; only of a campaign that was made from a plan
     began, ended            the first publication and the last submission; or null
     seconds                 that counting took
 """
@@ -45,6 +47,7 @@ from annotation.analytics.campaign.progress import (
     assignment_counts,
     hit_counts,
     money,
+    plan_figures,
     question_counts,
     triplets_published,
     trouble_counts,
@@ -181,6 +184,7 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
         "prolonging": asdict(most_prolonging(campaign)),
         "shortage": short and asdict(short),
         "hits_of_versions": hits_of_versions(campaign),
+        **plan_figures(campaign),
         **sums,
         "label_cents": rounded(sums["spent_cents"] / labels["labelled"])
         if labels["labelled"]

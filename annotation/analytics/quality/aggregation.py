@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from annotation.models import Campaign
 from annotation.pipeline.labelling.aggregate import fit
-from annotation.pipeline.labelling.vote_table import blind_verdicts
+from annotation.pipeline.labelling.votes import blind_verdicts
 from annotation.protocol.aggregation.calibration import Bin, Calibration, reliability
 from annotation.protocol.aggregation.choice import AGGREGATORS, Choice
 from annotation.protocol.aggregation.table import Floats, Ints

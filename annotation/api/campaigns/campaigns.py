@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.access.roles import CREATE, visible_campaigns
+from annotation.access.roles import CREATE, SEE_VOTES, visible_campaigns
 from annotation.analytics.campaign.completion import with_completion
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once
@@ -70,12 +70,14 @@ class Campaigns(APIView):
         sent={"name": "faq", "sample": 100, "policy": {"hit_size": 7}, "dollars": "120.00"},
         answers={201: CampaignCreated, 202: CreationJob},
         examples={201: READ, 202: {**JOB, "kind": "create", "warnings": []}},
-        refusals=[409, 422],
+        refusals=[404, 409, 422],
         parameters=[key_header(required=True)],
     )
     def post(self, request: Request) -> Response:
         require(request, CREATE)
         wanted = body(request, NewCampaign)
+        for one in wanted.get("like", ()):
+            campaign_of(request, one, SEE_VOTES)
 
         def execute() -> Done:
             if "sample" in wanted:

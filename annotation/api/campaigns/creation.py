@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from rest_framework import serializers
 
 from annotation.access.audit_log import by_api
+from annotation.analytics.campaign.plan import MOST_PEOPLE
 from annotation.api.campaigns.policy import PolicyField
 from annotation.models import Campaign
 from annotation.operations.campaigns import Wanted, draw, request_creation, save_campaign
@@ -24,6 +25,7 @@ from retrieval.query_sets.labelled_dataset import MOST_CANDIDATES
 
 MOST_QUERIES = 10_000
 MOST_SAMPLED = 1_000_000
+MOST_LIKE = 20
 BOTH = "Say which queries: either `sample` or `queries`."
 
 
@@ -71,6 +73,19 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
         required=False,
         help_text="the campaign's budget; without one, nothing can be spent",
     )
+    like = serializers.ListField(
+        child=Text(max_length=60),
+        max_length=MOST_LIKE,
+        required=False,
+        help_text="campaigns of the same crowd after which it is planned: the campaign keeps what "
+        "is predicted of it, beside which its figures put what comes",
+    )
+    people = Whole(
+        min_value=1,
+        max_value=MOST_PEOPLE,
+        required=False,
+        help_text="of that plan; by default, as many as worked in those campaigns",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("sample" in attrs) == ("queries" in attrs):
@@ -108,4 +123,6 @@ def _wanted(sent: dict[str, Any]) -> Wanted:
         sent.get("sample"),
         budget_cents=cents_of(sent["dollars"]) if "dollars" in sent else None,
         corpus=sent["corpus"],
+        like=sent.get("like", ()),
+        people=sent.get("people"),
     )

@@ -21,8 +21,12 @@ from annotation.models import (
 )
 from annotation.models.aggregation import NEW_WORKER
 from annotation.pipeline.changes import in_parts
-from annotation.pipeline.labelling.vote_table import Votes, blind_verdicts, vote_table
-from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING, valid_judgments
+from annotation.pipeline.labelling.vote_table import Votes, vote_table
+from annotation.pipeline.labelling.votes import (
+    CHOSEN_WITHOUT_LOOKING,
+    blind_verdicts,
+    valid_judgments,
+)
 from annotation.protocol.aggregation.calibration import (
     Calibration,
     LogisticMap,

@@ -3,11 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Case, Count, F, IntegerField, QuerySet, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, F, IntegerField, QuerySet, Value, When
 
-from annotation.models import Campaign, Control, Exclusion, ExpertLabel, Judgment
-from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING, ROWS, valid_judgments
+from annotation.models import Campaign, Control, Exclusion, Judgment
+from annotation.pipeline.labelling.votes import ROWS, valid_judgments
 from annotation.protocol.aggregation.table import UNKNOWN, Ints, VoteTable
 
 COLUMNS = np.dtype([("item", np.int64), ("worker", np.int64), ("vote", np.int64)])
@@ -56,14 +55,3 @@ def vote_table(campaign: Campaign) -> Votes:
 def _rows(judgments: QuerySet[Judgment], item: Any) -> Any:
     rows = judgments.order_by("pk").values_list(item, "worker_id", "value")
     return np.fromiter(rows.iterator(chunk_size=ROWS), COLUMNS)
-
-
-def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
-    """Triplet -> how many experts who had seen no vote said yes, and no."""
-    said = ExpertLabel.objects.filter(
-        triplet__campaign=campaign, source__in=CHOSEN_WITHOUT_LOOKING
-    ).order_by()
-    rows = said.values_list("triplet").annotate(
-        experts=Count("pk"), yes=Sum(Coalesce("blind_label", "label"))
-    )
-    return {triplet: (yes, experts - yes) for triplet, experts, yes in rows}

@@ -67,6 +67,7 @@ UNDER = {
     "campaign-control-drafts": "campaign-controls",
     "campaign-hit": "campaign-hits",
     "campaign-label-error": "campaign-review",
+    "campaign-plan": "campaign-review",
     "campaign-publish": "campaign-milestones",
     "campaign-reconcile": "campaign",
     "campaign-reports": "campaign-workers",

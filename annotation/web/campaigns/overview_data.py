@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
 from annotation.analytics.campaign.completion import COMPLETE, CampaignState, state_of
+from annotation.analytics.campaign.plan import plan_in_words
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
 from annotation.analytics.workers import worker_figures
@@ -125,6 +126,7 @@ class Overview:
     rejections: int  # assignments that failed or were rejected
     reasons: str  # with their counts
     result: Result | None  # of a complete campaign
+    planned: list[str]  # of a campaign that was made from a plan
     money: Money | None  # None where none moves
     troubles: list[Trouble]
     buttons: list[Button]
@@ -152,6 +154,7 @@ def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> 
         rejections=sum(reasons.values()),
         reasons=reasons_in_words(reasons),
         result=_result(campaign, account, figures) if figures and done else None,
+        planned=plan_in_words(figures["plan"]) if figures and "plan" in figures else [],
         money=money,
         troubles=_troubles(campaign, figures, reader, done=done),
         buttons=_buttons(campaign, figures, reader, done=done),

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +12,7 @@ from django.http import HttpRequest
 
 from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
 from annotation.protocol.policy.policy import Policy
-from annotation.protocol.policy.presets import PRESETS, TEAM
+from annotation.protocol.policy.presets import PRESETS, TEAM, Preset
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from core.errors import UserError
 from core.files.open import open_unpacked
@@ -20,6 +21,7 @@ from retrieval.query_sets.held_out import read_queries
 from retrieval.query_sets.proposed import read_proposed
 
 KEY = "new_campaign"
+PLANNED = "plan"  # the preset of a plan's choice
 MOST_BYTES = 50_000_000
 MOST_UNPACKED = 4 * MOST_BYTES
 STEP = 1 << 20
@@ -57,6 +59,7 @@ class Draft:
     is_agreed: bool = False  # to the policy
     corpus: str = ALL
     dollars: str = ""  # as it was typed
+    plan: dict[str, Any] = field(default_factory=dict)  # its policy, campaigns like it, people
     job: int | None = None  # that creates the campaign
 
     @classmethod
@@ -82,11 +85,19 @@ class Draft:
             self.file.path.unlink(missing_ok=True)
             self.file = None
 
+    @property
+    def presets(self) -> Mapping[str, Preset]:
+        """Those of everybody, and a plan's first."""
+        if not self.plan:
+            return PRESETS
+        lead = f"The rules that you chose, after {', '.join(self.plan['like'])}."
+        return {PLANNED: Preset(PLANNED, "As planned", lead, self.plan["policy"]), **PRESETS}
+
     def begin_as(self, preset: str, task: str) -> None:
         """Another preset or task than before begins the policy again."""
         if (preset, task) != (self.preset, self.task):
             self.preset, self.task, self.is_agreed = preset, task, False
-            self.policy = PRESETS[preset].policy(TASKS[task]).to_dict()
+            self.policy = self.presets[preset].policy(TASKS[task]).to_dict()
 
     @property
     def rules(self) -> Policy:
@@ -107,6 +118,7 @@ class Draft:
 
     def wanted(self, budget_cents: int) -> Wanted:
         file = self.file if self.sample is None else None
+        plan = self.plan if self.preset == PLANNED else {}
         return Wanted(
             self.name,
             self.policy,
@@ -116,6 +128,8 @@ class Draft:
             file=file.name if file else "",
             budget_cents=budget_cents,
             corpus=self.corpus,
+            like=plan.get("like", ()),
+            people=plan.get("people"),
         )
 
 

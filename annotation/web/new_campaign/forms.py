@@ -12,7 +12,6 @@ from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.descriptions import CHOICES, GROUPS, MAIN, OPEN, Group, Words
 from annotation.protocol.policy.policy import Policy, PolicyError
-from annotation.protocol.policy.presets import PRESETS, TEAM
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
@@ -31,12 +30,6 @@ LONG = ("description",)
 class QueriesForm(forms.Form):
     """Who judges, the campaign's name, its queries and the seed."""
 
-    preset = forms.ChoiceField(
-        label="Who judges?",
-        choices=[(each.name, each.title) for each in PRESETS.values()],
-        initial=TEAM.name,
-        widget=forms.RadioSelect,
-    )
     task = forms.ChoiceField(
         label="What do they judge?",
         choices=[(each.name, each.choice) for each in TASKS.values()],
@@ -83,6 +76,10 @@ class QueriesForm(forms.Form):
     def __init__(self, *args: Any, draft: Draft, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._draft = draft
+        presets = [(each.name, each.title) for each in draft.presets.values()]
+        self.fields["preset"] = forms.ChoiceField(
+            label="Who judges?", choices=presets, widget=forms.RadioSelect
+        )
 
     def clean_task(self) -> str:
         return self.cleaned_data["task"] or PAPER_TASK.name

@@ -17,13 +17,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.access.roles import CREATE
+from annotation.access.roles import CREATE, SEE_VOTES, campaigns_where
 from annotation.analytics.campaign.cost_table import cost_table
+from annotation.analytics.campaign.plan import planned_after
 from annotation.jobs.tasks import run_job, soon
+from annotation.models import Campaign
 from annotation.operations.campaigns import request_creation, warnings_of
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
-from annotation.protocol.policy.presets import PRESETS
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS
 from annotation.web.base.guards import View, dashboard_page, refuse
 from annotation.web.base.layout import page
@@ -34,6 +35,7 @@ from core.errors import UserError
 from retrieval.models import Job
 from retrieval.models.corpus import ALL
 
+MOST_PLANNED = 5
 TITLE = "New campaign"
 NOT_YOURS = (
     "Your account may not create campaigns: an administrator gives it the permission"
@@ -175,11 +177,12 @@ def _render(
     whole = {
         "draft": draft,
         "step": step,
-        "presets": PRESETS.values(),
+        "presets": draft.presets.values(),
         "tasks": TASKS.values(),
         "crowd": draft.rules.crowd_traits,
         "steps": _steps(draft, step),
         "prerequisites": _prerequisites(request, draft) if step in ("queries", "budget") else None,
+        "planned_after": _planned_after(request) if step == "queries" else [],
         **context,
     }
     return page(request, f"annotation/new_campaign/{step}.html", whole, title=TITLE, status=status)
@@ -187,6 +190,10 @@ def _render(
 
 def _prerequisites(request: HttpRequest, draft: Draft) -> Prerequisites:
     return prerequisites_of(request.user, corpus=draft.corpus, policy=draft.rules)
+
+
+def _planned_after(request: HttpRequest) -> list[Campaign]:
+    return list(planned_after(campaigns_where(request.user, SEE_VOTES))[:MOST_PLANNED])
 
 
 def _steps(draft: Draft, current: str) -> list[Mapping[str, object]]:

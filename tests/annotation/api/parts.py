@@ -89,6 +89,7 @@ OF_A_CAMPAIGN = {
     "/reports": SEEING,
     "/disagreements": SEEING,
     "/label-error": SEEING,
+    "/plan": SEEING,
     "/snapshots": OF_THE_CAMPAIGN,
     "/charts": OF_THE_CAMPAIGN,
     "/charts/kappa": OF_THE_CAMPAIGN,

@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from playwright.sync_api import Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.access.audit_log import by_command, record
+from annotation.analytics.campaign.plan import prediction_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.quality import review_figures
 from annotation.analytics.workers import worker_figures
@@ -22,12 +24,15 @@ from annotation.models import (
     Role,
     Worker,
 )
+from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.publishing.publish import publish
 from retrieval.models import Job
+from tests.annotation.analytics.quality.test_aggregation import say
 from tests.annotation.simulation.test_dry_run import made_up
+from tests.annotation.support.biased_crowd import biased_crowd
 from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import sign_in
-from tests.browser.eye import Eye
+from tests.browser.eye import OWN_WORK, PHONE, Eye
 from tests.worlds.small_campaign import Stage
 
 HERE = "/admin/campaigns/faq/"
@@ -168,3 +173,34 @@ def test_so_are_those_of_whoever_may_look_and_do_nothing(eye: Eye, judged: Stage
     eye.open(HERE, f"{HERE}milestones", f"{HERE}controls/")
     eye.open(f"{HERE}operations/budget", f"{HERE}roles/", expect=(200, 403))
     eye.assert_well()
+
+
+@pytest.fixture
+def plan(page: Page, live_server: LiveServer, small_database: None) -> Page:
+    campaign = biased_crowd().campaign
+    Account.objects.create(campaign=campaign)
+    write_labels(campaign)
+    say(campaign)
+    campaign.plan = prediction_of(campaign.policy, 120, [campaign], 6)
+    campaign.save()
+    take(campaign)
+    sign_in(page, live_server.url)
+    page.goto(f"{live_server.url}/admin/campaigns/faq/plan?error=0.25&people=9&queries=20")
+    return page
+
+
+def test_it_is_open_to_everybody_and_a_choice_begins_a_campaign(
+    plan: Page, live_server: LiveServer
+) -> None:
+    expect(plan.get_by_text("The cheapest that meets this is")).to_be_visible()
+    eye = Eye(plan, at=PHONE, other=OWN_WORK, thorough=True)
+    plan.reload()
+    eye.look("plan")
+    plan.goto(f"{live_server.url}/admin/campaigns/faq/")
+    expect(plan.get_by_role("heading", name="As planned?")).to_be_visible()
+    eye.look("as-planned")
+    eye.assert_well()
+    plan.goto(f"{live_server.url}/admin/campaigns/faq/plan?error=0.25&people=9&queries=20")
+    plan.get_by_role("button", name="Create a campaign with 90% sure").click()
+    expect(plan.get_by_text("The rules of the new campaign are those of the plan")).to_be_visible()
+    expect(plan.get_by_label("How many to sample")).to_have_value("20")

@@ -51,6 +51,7 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/count": "campaign_snapshot",
     "admin/campaigns/<slug:name>/charts/<slug:key>.csv": "chart_read",
     "admin/campaigns/<slug:name>/operations/<slug:operation>": "campaign_budget campaign_pause",
+    "admin/campaigns/<slug:name>/plan": "campaign_plan campaign_create",
     "admin/campaigns/<slug:name>/reconcile": "campaign_reconcile",
     "admin/campaigns/<slug:name>/review/import": "expert_label_import",
     "admin/campaigns/<slug:name>/review/error": "label_error_read",

@@ -45,6 +45,7 @@ ELSEWHERE: Mapping[tuple[str, str], str] = {
     },
     ("campaign_second_crowd", "200"): "tests/annotation/operations/test_faces.py: unpublished",
     ("panel_visit_list", "200"): "tests/annotation/web/panels/test_links.py: of such a campaign",
+    ("campaign_plan", "200"): "tests/annotation/web/new_campaign/test_plan.py: experts have judged",
     ("pair_import", "202"): "test_imports.py: its files have names",
     ("pair_search", "200"): "tests/retrieval/api/test_sources.py: with the encoder of the settings",
     ("pair_answer", "200"): "tests/retrieval/api/test_answers.py: with the encoder of the settings",

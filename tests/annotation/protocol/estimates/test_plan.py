@@ -1,6 +1,7 @@
 """What is planned beside every sequence of votes, and beside campaigns that are made up."""
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -8,15 +9,18 @@ import pytest
 from annotation.protocol.estimates.plan import (
     Crowd,
     Judged,
+    Prediction,
     Urn,
     audit_size,
     choices,
     crowd_of,
+    error_intervals,
     outcomes,
     predict,
 )
 from annotation.protocol.labels.majority import decide
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.presets import ADAPTIVE
 from benchmarks.quality.plan import Size, ratios
 
 CROWD = Crowd(share=0.2, urns=(Urn(0.1, 0.2), Urn(0.3, 0.1)), failing=0.1, per_day=20)
@@ -28,6 +32,7 @@ def test_the_outcomes_are_those_of_all_sequences_of_votes(
     annotators: int, most: int, label: int
 ) -> None:
     policy, urn = Policy(annotators=annotators, max_votes=most), Urn(0.3, 0.25)
+    crowd = replace(CROWD, urns=(urn, urn))
     wanted: defaultdict[tuple[int, int | None], float] = defaultdict(float)
     for wrongs in product((False, True), repeat=most):
         chance, votes = 1.0, []
@@ -40,7 +45,7 @@ def test_the_outcomes_are_those_of_all_sequences_of_votes(
             chance *= next_wrong if wrong else 1 - next_wrong
             votes.append(1 - label if wrong else label)
         wanted[len(votes), decide(votes, policy).value] += chance
-    made = outcomes(policy, label, urn)
+    made = outcomes(policy, label, crowd)
     assert made == pytest.approx(dict(wanted))
     assert sum(made.values()) == pytest.approx(1)
 
@@ -62,14 +67,19 @@ def test_a_crowd_of_whose_votes_nothing_is_known_is_none() -> None:
         crowd_of([Judged(0, 2, 0), Judged(1, 0, 0)], failing=0, per_day=1)
 
 
+def majorities(people: int) -> list[Prediction]:
+    made = choices(1000, Policy(), CROWD, people=people)
+    return [one for one in made if not one.policy.is_adaptive]
+
+
 def test_more_votes_cost_more_and_err_less_as_far_as_there_are_people() -> None:
-    made = choices(1000, Policy(), CROWD, people=5)
+    made = majorities(5)
     assert [one.policy.annotators for one in made] == [1, 2, 3, 4, 5]
     assert [one.policy.max_votes for one in made] == [1, 3, 3, 5, 5]
     errors = [one.error for one in made]
     assert errors[0] == pytest.approx(0.8 * 0.1 + 0.2 * 0.3)
     assert errors == sorted(errors, reverse=True)
-    assert len(choices(1000, Policy(), CROWD, people=2)) == 1  # ties need a third
+    assert len(majorities(2)) == 1  # ties need a third
 
 
 def test_work_that_fails_takes_days_and_costs_where_it_is_paid() -> None:
@@ -88,5 +98,42 @@ def test_an_audit_is_as_large_as_its_interval_asks() -> None:
 
 def test_what_is_planned_comes_true_in_campaigns_that_were_not_used_to_plan_it() -> None:
     errors, costs = ratios(Size(configurations=4, items=20_000, known=20_000))
+    assert errors == pytest.approx([1] * 4, abs=0.15)
+    assert costs == pytest.approx([1] * 4, abs=0.1)
+
+
+def test_votes_are_asked_for_until_the_label_is_as_sure_as_wanted() -> None:
+    """Of a positive in five, one No makes it .92 sure; one Yes makes a Yes .64 sure."""
+    crowd = replace(CROWD, urns=(Urn(0.1, 0.0), Urn(0.3, 0.0)))
+    assert crowd.posterior(1, 0) == pytest.approx(0.06 / 0.78)
+    assert crowd.posterior(1, 1) == pytest.approx(0.14 / 0.22)
+    policy = replace(ADAPTIVE.policy(), max_votes=3)
+    ended = outcomes(policy, 0, crowd)
+    # Yes and Yes is .93 sure; Yes and No needs a third, and so has a label without being sure.
+    assert ended == pytest.approx({(1, 0): 0.9, (2, 1): 0.01, (3, 0): 0.081, (3, 1): 0.009})
+
+
+def test_each_choice_of_confidence_costs_more_and_errs_less() -> None:
+    made = [one for one in choices(1000, Policy(), CROWD, people=20) if one.policy.is_adaptive]
+    assert [one.policy.wanted_confidence for one in made] == [0.8, 0.9, 0.95, 0.99]
+    errors, votes = [one.error for one in made], [one.votes for one in made]
+    assert errors == sorted(errors, reverse=True)
+    assert votes == sorted(votes)
+    assert all(one.control_answers == 2 * one.assignments for one in made)
+
+
+def test_the_interval_is_as_wide_as_the_sample_is_small() -> None:
+    policy = Policy(annotators=1, max_votes=1)
+    few = [*[Judged(0, 1, 0)] * 90, *[Judged(0, 1, 1)] * 10]
+    few += [*[Judged(1, 1, 0)] * 30, *[Judged(1, 1, 1)] * 10]
+    [(low, high)] = error_intervals(few, [policy])
+    assert (low, high) == pytest.approx((0.09, 0.2), abs=0.025)
+    [(lower, higher)] = error_intervals(few * 100, [policy])
+    assert low < lower < 20 / 140 < higher < high
+    assert higher - lower == pytest.approx((high - low) / 10, rel=0.3)
+
+
+def test_campaigns_until_labels_are_sure_come_out_as_planned() -> None:
+    errors, costs = ratios(Size(configurations=4, items=20_000, known=20_000), adaptive=True)
     assert errors == pytest.approx([1] * 4, abs=0.15)
     assert costs == pytest.approx([1] * 4, abs=0.1)

@@ -97,6 +97,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("own", 200), site("own", 422), """
         admin/campaigns/<slug:name>/roles/
     """),
+    (site("see votes", 200), site("root", 422), """
+        admin/campaigns/<slug:name>/plan
+    """),
     (site("root", 200), site("root", 422), """
         admin/campaigns/new
     """),

@@ -109,6 +109,9 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
     """),
+    (api("see votes", 422), api("view", 405), """
+        api/v1/campaigns/<slug:name>/plan
+    """),
     (UNLABELLED, api("view", 405), """
         api/v1/campaigns/<slug:name>/triplets/<int:pk>
         api/v1/campaigns/<slug:name>/triplets/<int:pk>/votes
