@@ -22,12 +22,14 @@ from annotation.analytics.quality.pilot_report import Condition, pilot_report
 from annotation.analytics.workers.shared_errors import known_items, read_machine, report_of
 from annotation.commands.campaign_noun import STUDIES, campaign_verb, worded
 from annotation.models import Campaign
+from annotation.pipeline.labelling.label import claims_of
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.setup.create import get_campaign
 from annotation.pipeline.setup.create_pilot import pilot_of
 from annotation.pipeline.setup.pool_depth import depth_report
 from annotation.protocol.estimates.audit_plan import LEAST_WIDTH, MOST_WIDTH, USUAL_WIDTH
 from annotation.protocol.estimates.certificate import LEAST_CERTIFIED, MOST_CERTIFIED
+from annotation.protocol.labels.claims import no_chance_in_words
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
@@ -132,9 +134,12 @@ def pool_depth_results(campaign: Campaign) -> Result:
 def aggregation_results(campaign: Campaign) -> Result:
     """Compare the majority with models of workers that know the controls; no label changes."""
     # It loads scipy, which no other command needs.
-    from annotation.analytics.quality.aggregation import aggregation_of  # noqa: PLC0415
+    from annotation.analytics.quality.aggregation import (  # noqa: PLC0415
+        aggregation_of,
+        reliability_of,
+    )
 
-    report = aggregation_of(campaign)
+    report, shown = aggregation_of(campaign), reliability_of(campaign)
     errors: Result = {}
     for name, error in report.errors.items():
         if error is not None:
@@ -156,6 +161,14 @@ def aggregation_results(campaign: Campaign) -> Result:
         "triplets_with_a_majority": report.with_majority,
         "labels_that_would_change": report.changed,
         **errors,
+        "probabilities": no_chance_in_words(campaign.policy, claims_of(campaign)) or "shown",
+        "expected_calibration_error": shown and round(shown.error, DECIMALS),
+        "reliability": shown
+        and "; ".join(
+            f"{one.chance:.0%} of {one.items:,} came true {one.share:.0%} of the time "
+            f"({one.low:.0%} to {one.high:.0%})"
+            for one in shown.bins
+        ),
     }
 
 
@@ -170,7 +183,7 @@ def audit_plan_results(
             help="Wanted width of the label error's 95 % interval: 0.02 for 2 to 4 %.",
         ),
     ] = USUAL_WIDTH,
-    error: Annotated[
+    certify: Annotated[
         float | None,
         typer.Option(
             min=LEAST_CERTIFIED,
@@ -180,7 +193,7 @@ def audit_plan_results(
     ] = None,
 ) -> Result:
     """Say how many labels experts have to judge, for an interval and for a certificate."""
-    plan = audit_plan(campaign, width=width, share=error)
+    plan = audit_plan(campaign, width=width, share=certify)
     known, certificate = plan.error, plan.certificate
     return {
         "campaign": campaign.name,

@@ -107,7 +107,7 @@ def _check_certificate(campaign: str, certificate: Mapping[str, Any] | None) -> 
         raise UserError(
             f"The labels of campaign {campaign} cannot be certified to be wrong in at most "
             f"{certificate['error']:.1%}: {_evidence(certificate)}. `quorum campaign audit-plan "
-            f"{campaign} --error {certificate['error']}` says what is missing."
+            f"{campaign} --certify {certificate['error']}` says what is missing."
         )
 
 

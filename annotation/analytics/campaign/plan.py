@@ -15,11 +15,11 @@ from django.db.models.functions import TruncDate
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.models import Assignment, Campaign, ExpertLabel, Triplet
+from annotation.pipeline.labelling.known_answers import blind_verdicts
 from annotation.pipeline.labelling.votes import (
     CHOSEN_WITHOUT_LOOKING,
     ROWS,
     SUBMISSION,
-    blind_verdicts,
     valid_judgments,
 )
 from annotation.pipeline.ledger.dollars import dollars

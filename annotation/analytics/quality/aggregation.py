@@ -2,11 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from annotation.models import Campaign
+import numpy as np
+
+from annotation.models import Campaign, Posterior
 from annotation.pipeline.labelling.aggregate import fit
-from annotation.pipeline.labelling.votes import blind_verdicts
-from annotation.protocol.aggregation.calibration import Bin, Calibration, reliability
+from annotation.pipeline.labelling.known_answers import blind_verdicts
+from annotation.pipeline.labelling.label import claims_of
+from annotation.protocol.aggregation.calibration import (
+    AS_CLAIMED,
+    Bin,
+    calibration_error,
+    reliability,
+)
 from annotation.protocol.aggregation.choice import AGGREGATORS, Choice
 from annotation.protocol.aggregation.table import Floats, Ints
 from annotation.protocol.labels.claims import MAJORITY
@@ -47,26 +56,25 @@ def aggregation_of(campaign: Campaign) -> Aggregation:
     )
 
 
-@dataclass(frozen=True)
-class Posteriors:
-    """`calibration`: by experts' blind labels; None: too few for a chance to be shown. `chances`:
-    of label 1, of each triplet that has votes. `reliability`: how often what is said of sampled
-    triplets came true."""
+class Reliability(NamedTuple):
+    """How often chances come true of triplets that experts judged blindly, by tenths, and how far
+    they are from it in the mean (the expected calibration error)."""
 
-    choice: Choice
-    calibration: Calibration | None
-    chances: Mapping[int, float | None]
-    reliability: Sequence[Bin]
+    bins: Sequence[Bin]
+    error: float
 
 
-def posteriors_of(campaign: Campaign) -> Posteriors:
-    made = fit(campaign)
-    triplets, calibration = made.votes.triplets.tolist(), made.calibration
-    if calibration is None:
-        return Posteriors(made.choice, None, dict.fromkeys(triplets), ())
-    chances = calibration.map(made.log_odds).tolist()
-    bins = reliability(made.log_odds[made.sampled], made.labels, made.begin)
-    return Posteriors(made.choice, calibration, dict(zip(triplets, chances, strict=True)), bins)
+def reliability_of(campaign: Campaign) -> Reliability | None:
+    """None: no chance may be shown."""
+    if claims_of(campaign).sampled is None:
+        return None
+    said = {one: int(yes > no) for one, (yes, no) in blind_verdicts(campaign).items() if yes != no}
+    claimed = Posterior.objects.filter(triplet__campaign=campaign, triplet__in=said).order_by("pk")
+    rows = claimed.values_list("triplet", "log_odds")
+    log_odds = np.array([odds for _, odds in rows], float)
+    labels = np.array([said[triplet] for triplet, _ in rows], int)
+    bins = reliability(log_odds, labels, AS_CLAIMED)
+    return Reliability(bins, calibration_error(bins))
 
 
 def _verdicts(

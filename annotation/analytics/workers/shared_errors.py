@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.db.models import Case, Count, F, IntegerField, QuerySet, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import F, QuerySet
 
-from annotation.models import Campaign, Control, Exclusion, ExpertLabel, Judgment, Worker
+from annotation.models import Campaign, Control, ExpertLabel, Judgment, Worker
+from annotation.pipeline.labelling.known_answers import RIGHT, control_answers, verdicts
 from annotation.pipeline.labelling.votes import ROWS, valid_judgments
 from core.errors import UserError
 from core.files.rows import read_rows
@@ -83,7 +83,7 @@ def report_of(campaign: Campaign, machine: Mapping[int, int] | None = None) -> R
 
 def kept_report(campaign: Campaign, last: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The `last` one, unless much more is known since then: comparing reads all answers."""
-    answers = _on_controls(campaign).count() + _on_judged(campaign).count()
+    answers = control_answers(campaign).count() + _on_judged(campaign).count()
     if last and last["answers"] <= answers <= GROWN * last["answers"]:
         return last
     return asdict(report_of(campaign))
@@ -91,7 +91,7 @@ def kept_report(campaign: Campaign, last: Mapping[str, Any] | None) -> Mapping[s
 
 def known_items(campaign: Campaign) -> Iterator[dict[str, object]]:
     """Their numbers and texts, for a machine to label."""
-    controls = Control.objects.filter(pk__in=_on_controls(campaign).values("item__control"))
+    controls = Control.objects.filter(pk__in=control_answers(campaign).values("item__control"))
     for control in controls.order_by("pk"):
         yield {
             "item": 2 * control.pk + 1,
@@ -126,41 +126,23 @@ def read_machine(path: Path) -> dict[int, int]:
 
 def _answers(campaign: Campaign) -> Any:
     """An item's number is twice the triplet's key, or twice the control's and one more."""
-    right = Case(
-        When(item__control__kind=Control.Kind.POSITIVE, then=Value(1)),
-        default=Value(0),
-        output_field=IntegerField(),
+    controls = control_answers(campaign).values_list(
+        F("item__control_id") * 2 + 1, "worker_id", "value", RIGHT
     )
-    controls = _on_controls(campaign).values_list(
-        F("item__control_id") * 2 + 1, "worker_id", "value", right
-    )
-    verdicts = _verdicts(campaign)
+    labels = verdicts(ExpertLabel.objects.filter(triplet__campaign=campaign))
+    known = {triplet: int(yes > no) for triplet, (yes, no) in labels.items() if yes != no}
     votes = _on_judged(campaign).values_list("triplet_id", "worker_id", "value")
     rows = [
         *controls.iterator(chunk_size=ROWS),
         *(
-            (2 * triplet, *said, verdicts[triplet])
+            (2 * triplet, *said, known[triplet])
             for triplet, *said in votes.iterator(chunk_size=ROWS)
-            if triplet in verdicts
+            if triplet in known
         ),
     ]
     return np.array(rows, ROW)
 
 
-def _on_controls(campaign: Campaign) -> QuerySet[Judgment]:
-    answered = Judgment.objects.filter(
-        triplet=None, assignment__hit__campaign=campaign, assignment__passed__isnull=False
-    )
-    return answered.exclude(worker__in=Exclusion.in_force(campaign).values("worker")).order_by("pk")
-
-
 def _on_judged(campaign: Campaign) -> QuerySet[Judgment]:
     judged = ExpertLabel.objects.filter(triplet__campaign=campaign).values("triplet")
     return valid_judgments(campaign).filter(triplet__in=judged).order_by("pk")
-
-
-def _verdicts(campaign: Campaign) -> dict[int, int]:
-    """What most experts say of a triplet who had seen no vote."""
-    said = ExpertLabel.objects.filter(triplet__campaign=campaign).order_by().values_list("triplet")
-    rows = said.annotate(experts=Count("pk"), yes=Sum(Coalesce("blind_label", "label")))
-    return {triplet: int(2 * yes > experts) for triplet, experts, yes in rows if 2 * yes != experts}

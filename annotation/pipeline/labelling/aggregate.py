@@ -8,6 +8,7 @@ did at the last fit, so that new work costs what its own triplets cost.
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,15 +22,16 @@ from annotation.models import (
 )
 from annotation.models.aggregation import NEW_WORKER
 from annotation.pipeline.changes import in_parts
+from annotation.pipeline.labelling.known_answers import blind_verdicts
 from annotation.pipeline.labelling.vote_table import Votes, vote_table
 from annotation.pipeline.labelling.votes import (
     CHOSEN_WITHOUT_LOOKING,
-    blind_verdicts,
     valid_judgments,
 )
 from annotation.protocol.aggregation.calibration import (
     Calibration,
     LogisticMap,
+    by_agreement,
     calibrate,
 )
 from annotation.protocol.aggregation.choice import AGGREGATORS, Choice, choose
@@ -50,17 +52,21 @@ class Fit:
     sampled: Ints
     labels: Ints
 
-    @property
+    @cached_property
     def begin(self) -> LogisticMap:
-        return self.choice.map
+        """What is known without experts; before a control says something, as good as nothing."""
+        if not self.choice.losses:
+            return self.choice.map
+        return by_agreement(self.votes.table, self.weights, self.choice.map)
+
+    @cached_property
+    def audited(self) -> Calibration:
+        return calibrate(self.log_odds[self.sampled], self.labels, self.begin)
 
     @property
     def calibration(self) -> Calibration | None:
         """None: too little is known for a chance to be shown."""
-        if not len(self.labels):
-            return None
-        made = calibrate(self.log_odds[self.sampled], self.labels, self.begin)
-        return made if made.may_be_shown(self.log_odds) else None
+        return self.audited if self.audited.may_be_shown(self.log_odds) else None
 
 
 def fit(campaign: Campaign) -> Fit:
@@ -90,8 +96,7 @@ def is_fitted(campaign: Campaign) -> bool:
 def store_fit(campaign: Campaign) -> None:
     """With the campaign locked."""
     made = fit(campaign)
-    calibration = made.calibration
-    claimed_to_true = calibration.map if calibration else made.begin
+    calibration, claimed_to_true = made.calibration, made.audited.map
     keys = [*map(str, made.votes.workers.tolist()), NEW_WORKER]
     Aggregation.objects.update_or_create(
         campaign=campaign,

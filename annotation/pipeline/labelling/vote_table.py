@@ -3,9 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Case, F, IntegerField, QuerySet, Value, When
+from django.db.models import F, QuerySet
 
-from annotation.models import Campaign, Control, Exclusion, Judgment
+from annotation.models import Campaign, Judgment
+from annotation.pipeline.labelling.known_answers import RIGHT, control_answers
 from annotation.pipeline.labelling.votes import ROWS, valid_judgments
 from annotation.protocol.aggregation.table import UNKNOWN, Ints, VoteTable
 
@@ -22,21 +23,10 @@ class Votes(NamedTuple):
 
 
 def vote_table(campaign: Campaign) -> Votes:
-    """The valid votes and all reviewed answers to controls, those of failed work too: what work
-    fails says how good a worker is."""
+    """The valid votes, and the answers to controls."""
     votes = _rows(valid_judgments(campaign), F("triplet_id"))
-    right = Case(
-        When(item__control__kind=Control.Kind.POSITIVE, then=Value(1)),
-        default=Value(0),
-        output_field=IntegerField(),
-    )
-    answered = Judgment.objects.filter(
-        triplet=None,
-        assignment__hit__campaign=campaign,
-        assignment__passed__isnull=False,
-    ).exclude(worker__in=Exclusion.in_force(campaign).values("worker"))
     # A control's number, with its label in the last bit.
-    answers = _rows(answered, F("item__control_id") * 2 + right)
+    answers = _rows(control_answers(campaign), F("item__control_id") * 2 + RIGHT)
     triplets, items = np.unique(votes["item"], return_inverse=True)
     controls, known_items = np.unique(answers["item"], return_inverse=True)
     workers, worker = np.unique(

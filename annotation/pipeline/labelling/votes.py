@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, F, Func, QuerySet, Sum, Window
-from django.db.models.functions import Coalesce, Lead, RowNumber
+from django.db.models.functions import Lead, RowNumber
 
 from annotation.models import Assignment, Campaign, ExpertLabel, ItemReport, Judgment
 from annotation.protocol.labels.agreement import Pairs
@@ -115,14 +115,3 @@ def _by_turns(expression: Func) -> Window:
     """Over the votes of the same triplet, in order of submission."""
     order = [F(column) for column in SUBMISSION]
     return Window(expression, partition_by=F("triplet_id"), order_by=order)
-
-
-def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
-    """Triplet -> how many experts who had seen no vote said yes, and no."""
-    said = ExpertLabel.objects.filter(
-        triplet__campaign=campaign, source__in=CHOSEN_WITHOUT_LOOKING
-    ).order_by()
-    rows = said.values_list("triplet").annotate(
-        experts=Count("pk"), yes=Sum(Coalesce("blind_label", "label"))
-    )
-    return {triplet: (yes, experts - yes) for triplet, experts, yes in rows}

@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
-from annotation.protocol.aggregation.table import SURE, Floats, Ints
+from annotation.protocol.aggregation.table import MOST_ODDS, SURE, Floats, Ints, VoteTable, Weights
 from annotation.protocol.labels.label_error import wilson_interval
 
 RIDGE = 1.0  # of offset and slope: rows that speak for what the map begins at
 MOST_ERROR = 0.015  # the mean standard error of a probability that may be shown
 # Of fewer, the standard error itself is a guess: a share of 3.5 % is known to .015 by 150.
 LEAST_SAMPLED = 150
+LEAST_SLOPE = 0.1  # of items: their votes say something
+LEAST_APART = 1e-6
 FOLDS = 5
 BINS = 10
 
@@ -102,6 +104,45 @@ def fit_map(
     return LogisticMap(float(offset), float(slope))
 
 
+def by_agreement(table: VoteTable, weights: Weights, begin: LogisticMap) -> LogisticMap:
+    """A map of items that promises no more than their own votes bear out.
+
+    Items are harder than controls where votes on them agree less than votes on controls are right:
+    of most likelihood are how much a vote weighs there, and how frequent label 1 is. Votes on one
+    item are taken to be independent, so it may still promise too much. It is never surer than
+    `begin`, and where no item has two votes it says nothing else.
+    """
+    rows = np.flatnonzero(~table.is_known[table.item])
+    item, said = table.item[rows], (table.worker[rows], table.vote[rows])
+    asked = np.unique(item)
+    start = np.array([begin.offset, begin.slope])
+
+    def loss(at: Floats) -> float:
+        offset, slope = at
+        of_1, of_0 = (
+            np.bincount(item, log_rates[said], minlength=table.items)[asked]
+            for log_rates in _log_rates(slope * weights.of)
+        )
+        odds = offset + slope * weights.prior
+        likelihood = np.logaddexp(log_expit(odds) + of_1, log_expit(-odds) + of_0)
+        pull: Floats = at - start
+        return float((pull**2).sum() * RIDGE / 2 - likelihood.sum())
+
+    limits = [(-MOST_ODDS, MOST_ODDS), (LEAST_SLOPE, begin.slope)]
+    offset, slope = minimize(loss, start, method="L-BFGS-B", bounds=limits).x
+    return LogisticMap(float(offset), float(slope))
+
+
+def _log_rates(weights: Floats) -> tuple[Floats, Floats]:
+    """Of each worker's votes (workers, 2) where the label is 1, and where it is 0."""
+    against, favour = weights[:, 0], weights[:, 1]
+    apart = np.abs(favour - against) > LEAST_APART  # else a vote says nothing
+    span = np.where(apart, np.exp(favour) - np.exp(against), 1.0)
+    of_0 = np.where(apart, (1 - np.exp(against)) / span, 0.5).clip(1 - SURE, SURE)
+    of_1 = np.where(apart, np.exp(favour) * of_0, 0.5).clip(1 - SURE, SURE)
+    return np.log(np.stack([1 - of_1, of_1], 1)), np.log(np.stack([1 - of_0, of_0], 1))
+
+
 def log_losses(chances: Floats, labels: Ints) -> Floats:
     return -np.log(np.where(labels == 1, chances, 1 - chances))
 
@@ -120,7 +161,8 @@ class Bin(NamedTuple):
 def reliability(log_odds: Floats, labels: Ints, begin: LogisticMap) -> Sequence[Bin]:
     """Of sampled items, by maps that the others made."""
     chances = np.empty(len(labels))
-    fold = np.arange(len(labels)) % FOLDS
+    # By chance: in the order of items every fifth may be a query's first candidate.
+    fold = np.random.default_rng(0).permutation(len(labels)) % FOLDS
     for one in range(FOLDS):
         rest = fold != one
         mapped = calibrate(log_odds[rest], labels[rest], begin).map

@@ -66,4 +66,16 @@ def asking_in_words(policy: Policy) -> str:
     )
 
 
+def no_chance_in_words(policy: Policy, claims: Claims) -> str:
+    """Why no label has its chance beside it; nothing where each has."""
+    if policy.aggregation == "majority":
+        return "No label has a probability beside it: labels are majorities, which claim none."
+    if claims.sampled is None:
+        return (
+            "No label has a probability beside it: experts have judged too few at random to know "
+            "how often claims come true. It takes 150 at least, and more where many are wrong."
+        )
+    return ""
+
+
 NO_CLAIMS = Claims(MAJORITY, 0.0, 1.0, None)

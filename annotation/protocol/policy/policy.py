@@ -192,7 +192,10 @@ class Policy:
 
     def to_dict(self) -> dict[str, Any]:
         """Without what came later, where it is as in the paper: digests are those of before."""
-        return {name: value for name, value in asdict(self).items() if LATER.get(name) != value}
+        later: dict[str, Any] = dict(LATER)
+        if not self.crowd_traits.asks("fee_permille"):
+            later["fee_permille"] = COMPANIES_PERMILLE
+        return {name: value for name, value in asdict(self).items() if later.get(name) != value}
 
     def digest(self) -> str:
         return policy_digest(self.to_dict())

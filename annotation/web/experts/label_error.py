@@ -5,8 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import SEE_VOTES
+from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.quality.expert_agreement import audit_plan
 from annotation.models import Campaign
+from annotation.pipeline.labelling.label import claims_of
 from annotation.protocol.estimates.audit_plan import LEAST_WIDTH, MOST_WIDTH, USUAL_WIDTH
 from annotation.protocol.estimates.certificate import (
     CONFIDENCE,
@@ -14,6 +16,7 @@ from annotation.protocol.estimates.certificate import (
     LEAST_CERTIFIED,
     MOST_CERTIFIED,
 )
+from annotation.protocol.labels.claims import no_chance_in_words
 from annotation.protocol.labels.label_error import Share
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
@@ -56,7 +59,10 @@ def label_error(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "certified": plan.certificate and percent(plan.certificate.error),
         "confidence": percent(CONFIDENCE, 0),
         "enough": ENOUGH,
+        "no_chance": no_chance_in_words(campaign.policy, claims_of(campaign)),
     }
+    if not context["no_chance"]:
+        context |= _reliability(campaign)
     return page(
         request,
         "annotation/experts/label_error.html",
@@ -65,6 +71,36 @@ def label_error(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         campaign=campaign,
         status=200 if form.is_valid() else 422,
     )
+
+
+def _reliability(campaign: Campaign) -> dict[str, object]:
+    # It loads scipy, which most pages do without.
+    from annotation.analytics.quality.aggregation import reliability_of  # noqa: PLC0415
+
+    shown = reliability_of(campaign)
+    if shown is None:
+        return {}
+    chances, shares, lows, highs = (
+        [round(100 * getattr(one, name), 1) for one in shown.bins]
+        for name in ("chance", "share", "low", "high")
+    )
+    chart = Chart(
+        key="reliability",
+        title="How often probabilities come true",
+        kind="line",
+        axis="Probability of a Yes",
+        labels=[f"{chance:g}%" for chance in chances],
+        series=[
+            Series("If all came true", chances, muted=True),
+            Series("Yes by experts", shares),
+            Series("95% interval, from", lows, band="from"),
+            Series("to", highs, band="to"),
+        ],
+        unit="%",
+        places=chances,
+    )
+    judged = sum(one.items for one in shown.bins)
+    return {"chart": chart, "calibration_error": percent(shown.error), "judged": judged}
 
 
 def in_words(share: Share) -> str:

@@ -51,7 +51,7 @@ def test_a_release_is_certified_by_its_own_files(campaign: Campaign, tmp_path: P
 
 
 def test_what_does_not_hold_is_no_release(campaign: Campaign, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"audit-plan demo --error 0.02` says what is missing"):
+    with pytest.raises(UserError, match=r"audit-plan demo --certify 0.02` says what is missing"):
         export(campaign, tmp_path / "release", options=Options(certify=0.02))
     assert not campaign.releases.exists()
 

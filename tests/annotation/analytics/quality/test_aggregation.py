@@ -1,11 +1,12 @@
 """The report of what an aggregator that knows the controls would change."""
 
-from statistics import fmean
-
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
-from annotation.analytics.quality.aggregation import aggregation_of, posteriors_of
+from annotation.analytics.quality.aggregation import aggregation_of, reliability_of
 from annotation.models import Assignment, Campaign, Exclusion, ExpertLabel, Worker
+from annotation.pipeline.labelling.label import relabel
 from annotation.pipeline.labelling.vote_table import vote_table
 from annotation.protocol.aggregation import calibration
 from annotation.protocol.aggregation.table import UNKNOWN
@@ -13,6 +14,7 @@ from tests.annotation.commands.test_commands import run, run_json
 from tests.annotation.support.annotators import Annotators
 from tests.annotation.support.biased_crowd import biased_crowd, submitted
 from tests.annotation.support.hits import make_campaign, make_hit
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -66,30 +68,48 @@ def test_a_model_that_knows_the_controls_undoes_what_all_workers_do_wrong(
     assert report.with_majority == majority.triplets == 120
 
 
-def test_without_enough_blind_labels_no_triplet_has_a_probability(annotators: Annotators) -> None:
-    before = posteriors_of(annotators.campaign)
-    assert (before.calibration, set(before.chances.values())) == (None, {None})
-    say(annotators.campaign)
-    after = posteriors_of(annotators.campaign)  # 120, where 150 are wanted
-    assert after.calibration is None
-    assert (set(after.chances.values()), after.reliability) == ({None}, ())
+def test_without_enough_blind_labels_no_probability_is_shown_and_all_say_why(
+    annotators: Annotators, client: Client
+) -> None:
+    campaign = annotators.campaign
+    client.force_login(User.objects.create_superuser("owner"))
+    say(campaign)  # 120, where 150 are wanted
+    for policy, why in (({}, "labels are majorities"), ({"aggregation": "best"}, "150 at least")):
+        campaign.policy_data = policy
+        campaign.save()
+        relabel(campaign, list(campaign.hits.values_list("pk", flat=True)))
+        assert reliability_of(campaign) is None
+        result = run_json("campaign", "aggregation-report", "faq")
+        assert why in str(result["probabilities"])
+        assert (result["expected_calibration_error"], result["reliability"]) == (None, None)
+        page = client.get("/admin/campaigns/faq/review/error")
+        assert why in text_of(page)
+        assert b"chart-reliability" not in page.content
 
 
-def test_with_enough_of_them_each_triplet_has_the_chance_that_it_is_1(
-    annotators: Annotators, monkeypatch: pytest.MonkeyPatch
+def test_with_enough_of_them_the_diagram_says_how_often_chances_come_true(
+    annotators: Annotators, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     monkeypatch.setattr(calibration, "LEAST_SAMPLED", 100)
     monkeypatch.setattr(calibration, "MOST_ERROR", 0.03)
-    say(annotators.campaign)
-    said = posteriors_of(annotators.campaign)
-    assert said.calibration is not None
-    assert said.calibration.sampled == 120
-    labels = {one.triplet_id: one.label for one in ExpertLabel.objects.all()}
-    assert said.chances.keys() == labels.keys()
-    mean = [fmean(said.chances[pk] or 0 for pk in labels if labels[pk] == of) for of in (0, 1)]
-    assert mean[0] < 0.1
-    assert mean[1] > 0.7
-    assert sum(one.items for one in said.reliability) == 120
+    campaign = annotators.campaign
+    campaign.policy_data = {"aggregation": "best"}
+    campaign.save()
+    say(campaign)
+    relabel(campaign, list(campaign.hits.values_list("pk", flat=True)))
+    shown = reliability_of(campaign)
+    assert shown is not None
+    assert sum(one.items for one in shown.bins) == 120
+    assert all(one.low <= one.share <= one.high for one in shown.bins)
+    assert shown.error < 0.1
+    result = run_json("campaign", "aggregation-report", "faq")
+    assert result["probabilities"] == "shown"
+    assert result["expected_calibration_error"] == pytest.approx(shown.error, abs=1e-4)
+    assert str(result["reliability"]).count("came true") == len(shown.bins)
+    client.force_login(User.objects.create_superuser("owner"))
+    page = client.get("/admin/campaigns/faq/review/error")
+    assert "On the 120 that experts judged at random" in text_of(page)
+    assert b"chart-reliability" in page.content
 
 
 def test_the_command_says_which_is_chosen_and_why(annotators: Annotators) -> None:

@@ -10,6 +10,7 @@ from annotation.protocol.aggregation.calibration import (
     Calibration,
     LogisticMap,
     bins_of,
+    by_agreement,
     calibrate,
     calibration_error,
     fit_map,
@@ -18,6 +19,7 @@ from annotation.protocol.aggregation.calibration import (
 )
 from annotation.protocol.aggregation.choice import AGGREGATORS, choose
 from annotation.protocol.aggregation.table import Floats, Ints
+from annotation.protocol.labels.claims import MAJORITY
 from tests.annotation.protocol.aggregation.crowd import crowd
 
 ITEMS = 6000  # so many that chance moves no share by much
@@ -119,3 +121,40 @@ def test_without_rows_a_map_leaves_the_claim() -> None:
     nothing = np.array([], int)
     mapped = fit_map(nothing.astype(float), nothing, nothing)
     assert (mapped.offset, mapped.slope) == (0.0, 1.0)
+
+
+# What votes on items say of how hard these are
+
+
+EASY = [(0.985, 0.985)] * 12
+HARD = [(0.88, 0.88)] * 12
+
+
+@pytest.mark.parametrize("name", [MAJORITY, "one coin", "two coins"])
+def test_votes_that_agree_less_than_controls_promise_are_worth_less(name: str) -> None:
+    made = crowd(
+        HARD, on_controls=EASY, items=2000, votes=2, controls=40, answers=100, ones=0.2, seed=4
+    )
+    table, labels = made
+    weights = AGGREGATORS[name](table)
+    # What controls promise of a vote, whatever the aggregator's own scale.
+    begin = LogisticMap(slope=4.2) if name == MAJORITY else AS_CLAIMED
+    log_odds, items = weights.log_odds(table)[:2000], labels[:2000]
+    before = calibration_error(bins_of(begin(log_odds), items))
+    mapped = by_agreement(table, weights, begin)
+    after = calibration_error(bins_of(mapped(log_odds), items))
+    assert after < 0.02
+    assert mapped.slope <= begin.slope
+    if name == MAJORITY:  # models of workers weigh items' own votes, too
+        assert before > 0.05
+
+
+def test_they_make_no_vote_worth_more_and_one_vote_an_item_says_nothing() -> None:
+    for rates, votes in ((EASY, 2), (HARD, 1)):
+        table, _ = crowd(
+            rates, on_controls=HARD, items=500, votes=votes, controls=40, answers=100, seed=4
+        )
+        begin = LogisticMap(slope=2.0)
+        assert by_agreement(table, AGGREGATORS[MAJORITY](table), begin).slope == pytest.approx(
+            begin.slope, abs=0.01
+        )

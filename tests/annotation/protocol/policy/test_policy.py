@@ -39,7 +39,6 @@ def test_the_defaults_are_the_papers_values() -> None:
         "exclude_by": "qualification",
         "crowd": "mturk",
         "reward_cents": 15,
-        "fee_permille": 428,
         "masters": True,
         "min_approval_percent": 95,
         "min_approved": 100,

@@ -66,8 +66,8 @@ def test_a_certificate_holds_or_says_what_it_takes(
 def test_the_command_says_the_same(campaign: Campaign) -> None:
     assert run_json("campaign", "audit-plan", "demo")["label_error"] is None
     say(campaign)
-    plan = run_json("campaign", "audit-plan", "demo", "--width", "0.3", "--error", "0.3")
+    plan = run_json("campaign", "audit-plan", "demo", "--width", "0.3", "--certify", "0.3")
     assert plan["label_error"][0] == round(2 / 44, 4)
     assert (plan["judged_at_random"], plan["to_judge_for_this_width"]) == (44, 0)
     assert plan["certificate_holds"] is True
-    assert "certificate holds" in run("campaign", "audit-plan", "demo", "--error", "0.3")
+    assert "certificate holds" in run("campaign", "audit-plan", "demo", "--certify", "0.3")

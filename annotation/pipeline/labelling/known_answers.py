@@ -1,0 +1,34 @@
+"""What workers said where the answer is known, and what experts say of triplets."""
+
+from django.db.models import Case, Count, IntegerField, QuerySet, Sum, Value, When
+from django.db.models.functions import Coalesce
+
+from annotation.models import Campaign, Control, Exclusion, ExpertLabel, Judgment
+from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING
+
+RIGHT = Case(
+    When(item__control__kind=Control.Kind.POSITIVE, then=Value(1)),
+    default=Value(0),
+    output_field=IntegerField(),
+)
+
+
+def control_answers(campaign: Campaign) -> QuerySet[Judgment]:
+    """The reviewed ones, of failed work too: what work fails says how good a worker is."""
+    answered = Judgment.objects.filter(
+        triplet=None, assignment__hit__campaign=campaign, assignment__passed__isnull=False
+    )
+    return answered.exclude(worker__in=Exclusion.in_force(campaign).values("worker")).order_by("pk")
+
+
+def verdicts(labels: QuerySet[ExpertLabel]) -> dict[int, tuple[int, int]]:
+    """Triplet -> how many experts said yes before they saw a vote, and how many said no."""
+    rows = labels.order_by().values_list("triplet")
+    said = rows.annotate(experts=Count("pk"), yes=Sum(Coalesce("blind_label", "label")))
+    return {triplet: (yes, experts - yes) for triplet, experts, yes in said}
+
+
+def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
+    """Of triplets that were chosen without looking at their votes."""
+    labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
+    return verdicts(labels.filter(source__in=CHOSEN_WITHOUT_LOOKING))
