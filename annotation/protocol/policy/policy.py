@@ -194,7 +194,7 @@ class Policy:
         """Without what came later, where it is as in the paper: digests are those of before."""
         later: dict[str, Any] = dict(LATER)
         if not self.crowd_traits.asks("fee_permille"):
-            later["fee_permille"] = COMPANIES_PERMILLE
+            later["fee_permille"] = PROLIFIC_FEE.permille
         return {name: value for name, value in asdict(self).items() if later.get(name) != value}
 
     def digest(self) -> str:
