@@ -11,7 +11,6 @@ from annotation.models import Campaign
 from annotation.pipeline.labelling.label import claims_of
 from annotation.protocol.estimates.audit_plan import LEAST_WIDTH, MOST_WIDTH, USUAL_WIDTH
 from annotation.protocol.estimates.certificate import (
-    CONFIDENCE,
     ENOUGH,
     LEAST_CERTIFIED,
     MOST_CERTIFIED,
@@ -25,15 +24,15 @@ from core.text.words import percent
 
 class PlanForm(forms.Form):
     width = forms.FloatField(
-        label="Width of the interval",
-        help_text="0.02: such as 2 % to 4 %",
+        label="How far apart the brackets may be",
+        help_text="0.02: such as 2% to 4%",
         min_value=LEAST_WIDTH,
         max_value=MOST_WIDTH,
         required=False,
     )
     certify = forms.FloatField(
-        label="Wrong labels, at most",
-        help_text="0.05: a certificate of 5 %",
+        label="Certify that no more is wrong than",
+        help_text="0.05: at most 5% of all labels",
         min_value=LEAST_CERTIFIED,
         max_value=MOST_CERTIFIED,
         required=False,
@@ -55,9 +54,8 @@ def label_error(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "error": error and in_words(Share(error.share, error.low, error.high)),
         "positives": kinds[0] and in_words(kinds[0].share),
         "negatives": kinds[1] and in_words(kinds[1].share),
-        "width": percent(plan.width),
+        "width": f"{100 * plan.width:.1f}",
         "certified": plan.certificate and percent(plan.certificate.error),
-        "confidence": percent(CONFIDENCE, 0),
         "enough": ENOUGH,
         "no_chance": no_chance_in_words(campaign.policy, claims_of(campaign)),
     }
@@ -86,12 +84,12 @@ def _reliability(campaign: Campaign) -> dict[str, object]:
     )
     chart = Chart(
         key="reliability",
-        title="How often probabilities come true",
+        title="Where it says 80% Yes, how often do experts?",
         kind="line",
         axis="Probability of a Yes",
         labels=[f"{chance:g}%" for chance in chances],
         series=[
-            Series("If all came true", chances, muted=True),
+            Series("Perfect match", chances, muted=True),
             Series("Yes by experts", shares),
             Series("95% interval, from", lows, band="from"),
             Series("to", highs, band="to"),
@@ -100,7 +98,7 @@ def _reliability(campaign: Campaign) -> dict[str, object]:
         places=chances,
     )
     judged = sum(one.items for one in shown.bins)
-    return {"chart": chart, "calibration_error": percent(shown.error), "judged": judged}
+    return {"chart": chart, "calibration_error": f"{100 * shown.error:.1f}", "judged": judged}
 
 
 def in_words(share: Share) -> str:

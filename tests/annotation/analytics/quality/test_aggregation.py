@@ -108,7 +108,7 @@ def test_with_enough_of_them_the_diagram_says_how_often_chances_come_true(
     assert str(result["reliability"]).count("came true") == len(shown.bins)
     client.force_login(User.objects.create_superuser("owner"))
     page = client.get("/admin/campaigns/faq/review/error")
-    assert "On the 120 that experts judged at random" in text_of(page)
+    assert "On the 120 that were picked at random" in text_of(page)
     assert b"chart-reliability" in page.content
 
 

@@ -37,7 +37,7 @@ def test_without_a_random_audit_the_error_is_unknown(
 ) -> None:
     page = words(admin_client)
     assert "The label error is unknown" in page
-    assert "experts have to judge 44 more labels at random" in page
+    assert "experts have to judge 44 more labels, picked at random" in page
 
 
 def test_the_error_is_said_by_kind_with_its_interval(
@@ -46,7 +46,7 @@ def test_the_error_is_said_by_kind_with_its_interval(
     say(campaign)
     page = words(admin_client)
     assert "<dt>Labels that are wrong</dt><dd>4.5% (" in page
-    assert "<dt>Negatives that are wrong</dt><dd>0.0% (0.0% to " in page
+    assert "<dt>Of those that say No</dt><dd>0.0% (0.0% to " in page
     assert "44 <small>of 44</small>" in page
 
 
@@ -54,10 +54,10 @@ def test_a_certificate_holds_or_says_what_it_takes(
     campaign: Campaign, admin_client: Client
 ) -> None:
     say(campaign)
-    assert "At most 30.0% of the labels are wrong, with 95% confidence." in words(
-        admin_client, "?certify=0.3"
-    )
-    assert "It cannot be certified yet that at most 5.0%" in words(admin_client, "?certify=0.05")
+    certified = words(admin_client, "?certify=0.3")
+    assert "Certified: at most 30.0% of all labels are wrong." in certified
+    assert "Of the 44 that were picked at random, 2 are wrong." in certified
+    assert "Not certified yet: that at most 5.0%" in words(admin_client, "?certify=0.05")
     assert "Ensure this value is less than or equal to 0.5." in words(
         admin_client, "?certify=7", 422
     )
