@@ -128,7 +128,8 @@ def by_agreement(table: VoteTable, weights: Weights, begin: LogisticMap) -> Logi
         pull: Floats = at - start
         return float((pull**2).sum() * RIDGE / 2 - likelihood.sum())
 
-    limits = [(-MOST_ODDS, MOST_ODDS), (LEAST_SLOPE, begin.slope)]
+    # Controls may say that votes are worth less than that, or speak for the opposite.
+    limits = [(-MOST_ODDS, MOST_ODDS), (min(LEAST_SLOPE, begin.slope), begin.slope)]
     offset, slope = minimize(loss, start, method="L-BFGS-B", bounds=limits).x
     return LogisticMap(float(offset), float(slope))
 

@@ -158,3 +158,10 @@ def test_they_make_no_vote_worth_more_and_one_vote_an_item_says_nothing() -> Non
         assert by_agreement(table, AGGREGATORS[MAJORITY](table), begin).slope == pytest.approx(
             begin.slope, abs=0.01
         )
+
+
+@pytest.mark.parametrize("slope", [0.05, -0.4])
+def test_where_controls_say_that_votes_are_no_better_than_chance_it_stays_so(slope: float) -> None:
+    table, _ = crowd(HARD, items=300, votes=2, controls=40, answers=100, seed=4)
+    mapped = by_agreement(table, AGGREGATORS[MAJORITY](table), LogisticMap(slope=slope))
+    assert mapped.slope == pytest.approx(slope)
