@@ -1,6 +1,7 @@
 """`quorum campaign`: what studies of a campaign have found, and what follows for the next one."""
 
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,13 @@ from core.errors import UserError
 from core.files.whole import write_whole
 from core.output import Facts, Rendered, Rows
 from retrieval.ranking.runs import require_new
+
+
+def _number(value: float | None) -> float | None:
+    """Other than a range's ends, this refuses nan."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value:g} is no number.")
+    return value
 
 
 @campaign_verb("pilot-report", panel=STUDIES)
@@ -179,6 +187,7 @@ def audit_plan_results(
         float,
         typer.Option(
             min=LEAST_WIDTH,
+            callback=_number,
             max=MOST_WIDTH,
             help="Wanted width of the label error's 95 % interval: 0.02 for 2 to 4 %.",
         ),
@@ -187,6 +196,7 @@ def audit_plan_results(
         float | None,
         typer.Option(
             min=LEAST_CERTIFIED,
+            callback=_number,
             max=MOST_CERTIFIED,
             help="Also: can it be certified that at most this share of the labels is wrong?",
         ),
@@ -301,6 +311,7 @@ def plan(
             help="Share of labels that may be wrong.",
             min=LEAST_ERROR,
             max=MOST_ERROR,
+            callback=_number,
         ),
     ] = USUAL_ERROR,
     budget: Annotated[str | None, typer.Option(metavar="DOLLARS", help="Maximum cost.")] = None,
@@ -311,7 +322,7 @@ def plan(
         ),
     ] = None,
     days: Annotated[
-        float | None, typer.Option(help="Days that it may take.", min=LEAST_DAYS)
+        float | None, typer.Option(help="Days that it may take.", min=LEAST_DAYS, callback=_number)
     ] = None,
     queries: Annotated[
         int | None,

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.quality.expert_agreement import expert_figures
-from annotation.models import Assignment, Campaign, ExpertLabel, Triplet
+from annotation.models import Assignment, Campaign, ExpertLabel, Triplet, TripletCount
 from annotation.pipeline.labelling.known_answers import blind_verdicts
 from annotation.pipeline.labelling.votes import (
     CHOSEN_WITHOUT_LOOKING,
@@ -186,6 +186,7 @@ def check_known(like: Sequence[Campaign]) -> None:
 
 
 def _known(like: Sequence[Campaign]) -> _Known:
+    like = list(dict.fromkeys(like))  # named twice, its experts know no more
     judged = [one for each in like for one in _judged(each)]
     for label, kind in enumerate(("negatives", "positives")):
         if (known := sum(one.label == label for one in judged)) < LEAST_JUDGED:
@@ -250,7 +251,7 @@ def prediction_of(
     made = predict(triplets, policy, known.crowd, people=team)
     ((low, high),) = error_intervals(known.judged, [policy])
     return {
-        "like": [one.name for one in like],
+        "like": list(dict.fromkeys(one.name for one in like)),
         "people": team,
         "triplets": triplets,
         "cents": made.cents,
@@ -265,8 +266,10 @@ def planned_and_came(campaign: Campaign) -> Mapping[str, Any] | None:
     """What was predicted when the campaign was made, and what has come of it; None: no plan."""
     if campaign.plan is None:
         return None
-    decided = campaign.triplets.exclude(status=Triplet.Status.OPEN)
-    counts = decided.aggregate(triplets=Count("pk"), votes=Sum("votes", default=0))
+    triplets = TripletCount.objects.filter(campaign=campaign)
+    counts = triplets.exclude(status=Triplet.Status.OPEN).aggregate(
+        triplets=Sum("more", default=0), votes=Sum(F("votes") * F("more"), default=0)
+    )
     error = expert_figures(campaign).label_error
     return {
         "planned": campaign.plan,

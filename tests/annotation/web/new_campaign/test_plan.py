@@ -94,6 +94,26 @@ def test_a_wrong_field_is_marked(carla: Client) -> None:
     assert "is no sum of money" in text_of(answer)
 
 
+@pytest.mark.parametrize("name", ["error", "days"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_what_is_no_number_is_refused(
+    campaign: Campaign, carla: Client, name: str, number: str
+) -> None:
+    assert carla.get(PAGE, {name: number}).status_code == 422
+    program = Program(User.objects.get(username="carla"))
+    answer = program.get(f"campaigns/faq/plan?{name}={number}")
+    assert (answer.status_code, name in answer.json()["errors"]) == (400, True)
+    assert number in refused("campaign", "plan", "faq", f"--{name}={number}")
+
+
+def test_a_campaign_that_is_named_twice_counts_once(campaign: Campaign, carla: Client) -> None:
+    program = Program(User.objects.get(username="carla"))
+    once, twice = (
+        program.get(f"campaigns/faq/plan?like={like}").json() for like in ("faq", "faq,faq")
+    )
+    assert once == twice
+
+
 def test_a_campaign_whose_experts_said_too_little_plans_nothing(
     campaign: Campaign, carla: Client
 ) -> None:
