@@ -22,7 +22,7 @@ NAMES = (
 @dataclass(frozen=True)
 class Claims:
     """`offset` and `slope` map log-odds to chances. `sampled`: the experts' labels that they were
-    fitted to; None: too few for a chance to be shown, and the map is that of controls."""
+    fitted to; None: too few for a chance to be shown, and the map is mostly that of controls."""
 
     aggregator: str
     offset: float
