@@ -129,7 +129,7 @@ WITHOUT: Mapping[str, str] = {
     "admin/turk/<slug:requester>/payouts/<int:number>.csv": "the file that `turk payouts` writes",
     **{f"work/turk/<environment:environment>{page}": OWN_WORK for page in PAGES_OF_TURK},
     "panel/<id:key>": OWN_WORK,
-    "panels/prolific/events": "only Prolific sends them",
+    "panels/<slug:crowd>/events": "only crowds send them",
     "work/visits/<int:pk>": OWN_WORK,
     "work": OWN_WORK,
     "work/turk": OWN_WORK,
