@@ -60,13 +60,13 @@ class Fit:
         return by_agreement(self.votes.table, self.weights, self.choice.map)
 
     @cached_property
-    def audited(self) -> Calibration:
+    def by_audit(self) -> Calibration:
         return calibrate(self.log_odds[self.sampled], self.labels, self.begin)
 
     @property
     def calibration(self) -> Calibration | None:
         """None: too little is known for a chance to be shown."""
-        return self.audited if self.audited.may_be_shown(self.log_odds) else None
+        return self.by_audit if self.by_audit.may_be_shown(self.log_odds) else None
 
 
 def fit(campaign: Campaign) -> Fit:
@@ -96,7 +96,7 @@ def is_fitted(campaign: Campaign) -> bool:
 def store_fit(campaign: Campaign) -> None:
     """With the campaign locked."""
     made = fit(campaign)
-    calibration, claimed_to_true = made.calibration, made.audited.map
+    calibration, claimed_to_true = made.calibration, made.by_audit.map
     keys = [*map(str, made.votes.workers.tolist()), NEW_WORKER]
     Aggregation.objects.update_or_create(
         campaign=campaign,
