@@ -130,7 +130,7 @@ class Site:
             "version": 0, "plot": "x", "theme": "dark", "digest": "0" * 64, "code": code,
             "signed": "x", "token": "x", "uidb64": "x", "filename": "x.jsonl",
             "assignment_id": "0" * 32, "hit_id": "0" * 30,
-            "type_id": "0" * 30, "request_id": "0" * 30, "group_id": "0" * 30,
+            "type_id": "0" * 30, "request_id": "0" * 30, "group_id": "0" * 30, "crowd": "prolific",
             "environment": "sandbox", "requester": "lab",
             "worker": "ada", "source": "made", "url": "nothing",
             "app_label": "annotation", "content_type_id": 1, "object_id": 1, "id": 1, "pk": 0,
