@@ -12,7 +12,8 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from annotation.crowd.inhouse.models import Assignment as Task
 from annotation.crowd.inhouse.models import Member
-from annotation.models import Assignment
+from annotation.models import Assignment, AssignmentCount, Triplet, TripletCount
+from annotation.pipeline.labelling.running_counts import mend
 from exports.layout.files import ARCHIVE_SUFFIX
 from exports.layout.manifest import checksum
 from exports.models import ReleaseFile
@@ -63,6 +64,15 @@ def test_what_was_in_flight_is_there_after_the_upgrade(upgraded: Path) -> None:
     assert (paid, discarded) == (3 * REWARD, 0)
     assert reserved > 0
     assert (folder_of(chosen_index()) / "manifest.json").is_file()
+
+
+def test_what_triggers_count_begins_with_what_there_is_and_goes_on(upgraded: Path) -> None:
+    office = Office()
+    assert sum(TripletCount.objects.values_list("more", flat=True)) == Triplet.objects.count()
+    assert sum(AssignmentCount.objects.values_list("more", flat=True)) == Assignment.objects.count()
+    assert mend(office.campaign) == 0
+    office.finish()
+    assert mend(office.campaign) == 0
 
 
 def test_the_campaign_goes_on_to_its_end_and_every_cent_is_accounted_for(upgraded: Path) -> None:
