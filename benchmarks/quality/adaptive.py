@@ -372,6 +372,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench SIZE=adaptive", description=__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     options = parser.parse_args(words)
+    if options.seeds < 2:
+        parser.error("--seeds must be at least 2, to say how far campaigns differ")
     figures = measured(Size(seeds=options.seeds))
     folders.keep("adaptive", figures)
     draw(figures["adaptive_by_judged_triplets"], folders.RESULTS / "adaptive.svg")

@@ -32,3 +32,9 @@ def test_both_are_played_and_the_run_is_kept_with_its_plot(monkeypatch: pytest.M
     for rows in kept["adaptive_by_judged_triplets"].values():
         assert 0.3 < rows[0]["cost_ratio"] < 1.5
     assert "quadro" in (folders.RESULTS / "adaptive.svg").read_text()
+
+
+def test_one_seed_is_refused_before_anything_is_played(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        adaptive.main(["--seeds", "1"])
+    assert "--seeds must be at least 2" in capsys.readouterr().err
