@@ -72,6 +72,8 @@ def reliability_of(campaign: Campaign) -> Reliability | None:
     claimed = Posterior.objects.filter(triplet__campaign=campaign, triplet__in=said).order_by("pk")
     rows = claimed.values_list("triplet", "log_odds")
     log_odds = np.array([odds for _, odds in rows], float)
+    if not log_odds.size:
+        return None
     labels = np.array([said[triplet] for triplet, _ in rows], int)
     bins = reliability(log_odds, labels, AS_CLAIMED)
     return Reliability(bins, calibration_error(bins))

@@ -1,7 +1,7 @@
 """What a member has earned at the site's Turk, by day and requester."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
@@ -59,15 +59,17 @@ class Earnings:
         return sum(getattr(day, name) for day in self.days)
 
 
-def earnings_of(worker_id: str, environment: Environment) -> Earnings:
+def earnings_of(
+    worker_id: str, environment: Environment, *, headings: Collection[str] = tuple(REMARKS)
+) -> Earnings:
     """Of closed accounts too."""
     days: list[Day] = []
-    remarks: dict[str, list[Remark]] = {heading: [] for heading in REMARKS}
+    remarks: dict[str, list[Remark]] = {heading: [] for heading in headings}
     for account in RequesterAccount.objects.order_by("name"):
         with store_of(account, environment).reading() as session:
             days += _days(session, account.name, worker_id)
-            for heading, query in REMARKS.items():
-                remarks[heading] += _remarks(session, account.name, worker_id, query)
+            for heading, said in remarks.items():
+                said += _remarks(session, account.name, worker_id, REMARKS[heading])
     days.sort(key=lambda one: one.day, reverse=True)
     for said in remarks.values():
         said.sort(key=lambda one: one.at, reverse=True)

@@ -316,7 +316,7 @@ def _reasons(member: Member) -> list[tuple[str, int]]:
 
 def _at_the_turk(member: Member) -> Mapping[str, str]:
     """What a member has been given, and may be, for the HITs of requesters."""
-    earned = earnings_of(worker_id_of(member), Environment.PRODUCTION)
+    earned = earnings_of(worker_id_of(member), Environment.PRODUCTION, headings=())
     paid = earned.total("reward_cents") + earned.total("bonus_cents")
     return {"earned": dollars(paid), "pending": dollars(earned.total("pending_cents"))}
 
