@@ -60,7 +60,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.controls.drafts import draft_controls
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.setup.pool_depth import create_depth_study
-from annotation.protocol.policy.crowds import PANEL
+from annotation.protocol.policy.crowds import PANEL, PROLIFIC
 from annotation.web.campaigns.operation import OperationForm
 from config.commands import load
 from retrieval.jobs import queue
@@ -123,7 +123,7 @@ TEAM = {"crowd": "inhouse", "ids": ["bread"], "seed": 1, "reward_cents": 5, "bud
 CASES = {
     "open-panel": Case(CONNECT, CONNECT | {"code": "a b"}, policy=PANEL.defaults()),
     "close-panel": Case(PANEL_LINK, NO_LINK, policy=PANEL.defaults()),
-    "request-returns": Case(PANEL_LINK | REASON, NO_LINK | REASON, policy=PANEL.defaults()),
+    "request-returns": Case(PANEL_LINK | REASON, NO_LINK | REASON, policy=PROLIFIC.defaults()),
     "forget-participant": Case({"worker": "{participant}"}, NOBODY, policy=PANEL.defaults()),
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
@@ -274,16 +274,19 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
 
 
 def panel_of(campaign: Campaign) -> dict[str, str]:
-    """A link of the campaign, if it is a panel's, and who has come by it."""
-    if campaign.policy.crowd != PANEL.kind:
+    """A link of the campaign, if people come by links, and who has come by it."""
+    crowd = campaign.policy.crowd_traits
+    if not crowd.by_link:
         return {"link": "0" * 32, "participant": "ANOBODY"}
     queue = Queue.objects.create(
-        crowd=PANEL.kind, digest="1", title="Judge", reward_cents=15, assignment_seconds=60
+        crowd=crowd.kind, digest="1", title="Judge", reward_cents=15, assignment_seconds=60
     )
     HitType.objects.create(digest="1", queue=queue, type_id=campaign.hit_type_id)
     now = timezone.now()
-    link = visits.open_link(campaign.hit_type_id, "connect", tasks=1, now=now)
-    Study.objects.create(link=link, minutes=1, strays=1)  # as one to Prolific has
+    panel = "prolific" if crowd.by_study else "connect"
+    link = visits.open_link(campaign.hit_type_id, panel, tasks=1, now=now)
+    if crowd.by_study:
+        Study.objects.create(link=link, minutes=1, strays=1)
     visit = visits.arrive(link, visits.Person("P7"), now=now)
     return {"link": link.key, "participant": visit.member.worker_id}
 

@@ -11,6 +11,7 @@ from pytest_django import Settings
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.members import invite
+from annotation.crowd.prolific.models import Study
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.protocol.policy.crowds import INHOUSE, MTURK, PANEL, PROLIFIC, CrowdTraits
@@ -82,6 +83,8 @@ def test_who_comes_by_a_link_reads_it_before_they_start(
 ) -> None:
     (hit,) = offer_hits("study", traits=traits)
     link = visits.open_link(hit.campaign.hit_type_id, panel, tasks=2, now=timezone.now())
+    if traits.by_study:
+        Study.objects.create(link=link, minutes=5, study_id="1")
     said = read(Client().get(f"/panel/{link.key}?{link.parameter}=P7&SESSION_ID=S1"))
     check(said, f"the IDs that {name} gave in the link", "It pays $0.15 if it is approved.")
 
