@@ -90,7 +90,7 @@ def postgresql(kept):
         )
 
 
-# By hand: on SQLite, Django would make the table anew, without its triggers.
+# By hand: on SQLite, Django would rebuild the table without its triggers.
 TYPES = {"sqlite": "smallint unsigned", "postgresql": "smallint"}
 COLUMN = "submitted {type} DEFAULT 0 NOT NULL CHECK (submitted >= 0)"
 COUNT = "SELECT COUNT(*) FROM annotation_assignment a WHERE a.hit_id = annotation_hit.id"

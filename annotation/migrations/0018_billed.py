@@ -11,7 +11,7 @@ PLACES = ("funds", "available", "reserved", "paid", "discarded", "billed")
 
 
 def drop_trigger(apps, schema_editor):
-    """SQLite makes the account's table anew and refuses a trigger that names it meanwhile."""
+    """SQLite rebuilds the account's table, and refuses a trigger that names it meanwhile."""
     if schema_editor.connection.vendor == "sqlite":
         schema_editor.execute("DROP TRIGGER annotation_entry_adds_up")
 

@@ -263,7 +263,10 @@ def prediction_of(
 
 
 def planned_and_came(campaign: Campaign) -> Mapping[str, Any] | None:
-    """What was predicted when the campaign was made, and what has come of it; None: no plan."""
+    """What was predicted when the campaign was made, and what has come of it; None: no plan.
+
+    After which campaigns it was planned is left out: who reads this may not know of them.
+    """
     if campaign.plan is None:
         return None
     triplets = TripletCount.objects.filter(campaign=campaign)
@@ -272,7 +275,7 @@ def planned_and_came(campaign: Campaign) -> Mapping[str, Any] | None:
     )
     error = expert_figures(campaign).label_error
     return {
-        "planned": campaign.plan,
+        "planned": {name: it for name, it in campaign.plan.items() if name != "like"},
         "came": {
             "triplets": counts["triplets"],
             "cents": account_of(campaign).spent_cents,

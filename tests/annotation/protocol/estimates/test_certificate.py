@@ -13,7 +13,7 @@ CLEAR, SPLIT = Pattern(1, 2, 0), Pattern(1, 2, 1)
 
 
 def audit(clear: tuple[int, int, int], split: tuple[int, int, int], *, decided: int = 0) -> Audit:
-    """Of so many labels, so many judged, so many of these wrong; `decided` of the split ones."""
+    """`judged` of the `labels`, of which `wrong` are wrong; `decided` of the split ones."""
     labels, judged, wrong = (
         Counter({CLEAR: one, SPLIT: two}) for one, two in zip(clear, split, strict=True)
     )

@@ -12,7 +12,7 @@ SPLIT_YES, SPLIT_NO = Pattern(1, 2, 1), Pattern(0, 1, 2)
 
 
 def error_of(labels: dict[Pattern, tuple[int, int, int]]) -> LabelError:
-    """Of so many labels, so many judged, so many of these wrong."""
+    """By how many labels there are, are judged, and are wrong."""
     counts = [Counter({one: row[place] for one, row in labels.items()}) for place in range(3)]
     error = Audit(*counts).error()
     assert error is not None

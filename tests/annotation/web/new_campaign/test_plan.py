@@ -211,6 +211,7 @@ def test_a_campaign_says_what_was_planned_and_what_came(campaign: Campaign, carl
     status: Any = run_json("campaign", "status", "faq")
     planned, came = status["plan"]["planned"], status["plan"]["came"]
     assert (planned["triplets"], came["triplets"], came["cents"]) == (120, 120, 4321)
+    assert "like" not in planned  # a campaign that not every reader may know of
     low, high = planned["label_error_interval"]
     assert low < came["label_error"] < high
     cost, votes, error = plan_in_words(status["plan"])
