@@ -34,9 +34,12 @@ from retrieval.encoders.loading import chosen_device
 MPNET_FOLDER = folders.WORK / "all-mpnet-base-v2"  # no package has it whole: put it there
 SPEED = "speed"
 PARTS = tuple(NEEDED)
-SMALL = Size(queries=20, corpus=400, sentences=(10, 15), pairs=60), Trainings(seeds=(1,), epochs=1)
+SMALL = (
+    Size(queries=20, corpus=400, sentences=(10, 15), transferred=20, pairs=60, ranks=100),
+    Trainings(seeds=(1,), epochs=1, rank_steps=5),
+)
 # The paper's size has 15,211 queries; so many groups of known duplicates there are not.
-FULL = Size(queries=2_000, corpus=150_000, depths=(30, 30), sentences=(10_000, 1_000), pairs=20_000)
+FULL = Size(queries=2_000, corpus=150_000, depths=(30, 30), transferred=10_000, pairs=20_000)
 
 
 def main(words: Sequence[str] | None = None) -> int:

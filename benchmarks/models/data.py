@@ -4,15 +4,18 @@
 and no system of `duplicates` reads it.
 `wikiqa`, `trecqa`: answer sentence selection, the clean way. A sentence stands as the question and
 as the answer: a retriever of the form QQ reads it, and a selector of the form QA.
+`SelQA`: what a model may learn before those.
 `quora`: pairs of questions, judged by Quora's users. Those of the training that are also in the
 test are left out.
 """
 
 import csv
 import gzip
+import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,12 +30,13 @@ WIKIQA = tuple(
     for name in ("wikiqa_train_tokenised.tsv.gz", "wikiqa_dev_test.tsv.gz")
 )
 TRECQA = Path("ranking") / "trecqa" / "trecqa.tsv.gz"
+SELQA = Path("ranking") / "selqa" / "selqa_dev_test.jsonl.gz"
 CROWD = {"answers": "answers", "duplicates": "quora"}  # the tasks of benchmarks.quality
 NEEDED: Mapping[str, Sequence[Path]] = {
     "answers": (folders.PAIRS, *DUPLICATES),
     "duplicates": (folders.PAIRS, *DUPLICATES),
-    "wikiqa": WIKIQA,
-    "trecqa": (TRECQA,),
+    "wikiqa": (*WIKIQA, SELQA),
+    "trecqa": (TRECQA, SELQA),
     "quora": DUPLICATES,
     "speed": (folders.PAIRS, *DUPLICATES),
 }
@@ -62,6 +66,24 @@ def write_pairs(size: Size, path: Path) -> None:
         writer = csv.writer(file, delimiter="\t")
         writer.writerow(("question1", "question2", "is_duplicate"))
         writer.writerows(_some(pairs_to_learn(), size.pairs))
+
+
+def write_corpus(most: int, path: Path) -> None:
+    """The first so many of the real pairs."""
+    with gzip.open(folders.DATA / folders.PAIRS, "rb") as file:
+        path.write_bytes(b"".join(islice(file, most)))
+
+
+def write_sentences(size: Size, path: Path) -> None:
+    """SelQA's questions with their sentences, to be learned before a release of sentences."""
+    with gzip.open(folders.DATA / SELQA, "rt", encoding="utf-8") as file:
+        asked = [json.loads(line) for line in file]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t")
+        writer.writerow(("question", "sentence", "label"))
+        for one in _some(asked, size.transferred):
+            for number, sentence in enumerate(one["candidates"]):
+                writer.writerow((one["question"], sentence, int(number in one["positives"])))
 
 
 def pairs_to_learn() -> Iterator[Pair]:

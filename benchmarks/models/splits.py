@@ -19,8 +19,10 @@ class Size:
     # Of a query, the candidates that a training reads, in train and in dev; test has all.
     depths: tuple[int, int] = (4, 10)
     # Questions to train on, of WikiQA and of TREC-QA, and the most sentences of each.
-    sentences: tuple[int, int] = (80, 8)
-    pairs: int = 800  # of Quora, to train on and to test on
+    sentences: tuple[int, int] = (10_000, 1_000)
+    transferred: int = 600  # questions of SelQA, learned before those
+    pairs: int = 10_000  # of Quora, to train on and to test on
+    ranks: int = 150_000
     retriever: str = MINILM  # chooses the candidates
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from benchmarks.models.data import write_dataset, write_pairs
+from benchmarks.models.data import write_corpus, write_dataset, write_pairs, write_sentences
 from benchmarks.models.splits import Size
 from demo.processes import ROOT, StackError
 from demo.stack import LocalStack
@@ -21,28 +21,26 @@ from demo.stack import LocalStack
 SENTENCES = ("wikiqa", "trecqa")
 WAYS = dict.fromkeys(SENTENCES, "clean")
 ZERO = "zero-shot"
-CONTRASTIVE = "online-contrastive"
+CONTRASTIVE = "contrastive"
+PAIRS, RANKS, SELQA = "pairs", "ranks", "SelQA"  # what may be learned before a release
 SPLITS = ("test", "dev")
 
 
 @dataclass(frozen=True)
 class Trainings:
-    """Of every model: what the recipe names beside kind, form and base."""
+    """Of every model: what the recipe names beside kind, form, base, and what it learns."""
 
-    seeds: tuple[int, ...] = (1, 2, 3)
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     epochs: int = 2
     batch_size: int = 16
     max_length: int = 64
     rates: tuple[float, float] = (2e-5, 5e-5)  # of a retriever and of a selector
+    rank_steps: int = 1_000
+    rank_length: int = 128  # of five pairs, one after the other
     paper: bool = False  # the paper's grid of all of these, and ten epochs
 
-    def recipe(self, kind: str, form: str, base: str, loss: str | None) -> dict[str, Any]:
-        made: dict[str, Any] = {"kind": kind, "form": form, "base": base}
-        if loss:
-            made["loss"] = loss
-        if kind == "retriever" and loss != CONTRASTIVE:
-            made["hard_negatives"] = 3
-        made |= {"seeds": list(self.seeds), "precision": "bf16"}
+    def settings(self, kind: str) -> dict[str, Any]:
+        made = {"seeds": list(self.seeds), "precision": "bf16"}
         if self.paper:
             return made
         return made | {
@@ -52,6 +50,13 @@ class Trainings:
             "max_length": self.max_length,
         }
 
+    def of_ranks(self) -> dict[str, Any]:
+        """The stage that learns them."""
+        stage: dict[str, Any] = {"tasks": [{"material": RANKS}]}
+        if self.paper:
+            return stage
+        return stage | {"max_length": self.rank_length, "max_steps": self.rank_steps}
+
 
 @dataclass(frozen=True)
 class System:
@@ -59,14 +64,25 @@ class System:
 
     kind: str
     form: str
-    loss: str | None = None
-    pairs: bool = False  # duplicate questions are learned first
+    objective: str | None = None
+    first: str | None = None  # the material that is learned before the release
+    taught: bool = False  # by the untrained retriever, beside the labels
 
     @property
     def words(self) -> str:
-        first = " after pairs" if self.pairs else ""
         tuned = " tuned" if self.kind == "retriever" else f" {self.kind}"
-        return f"{self.form}{tuned}{first}"
+        first = f" after {self.first}" if self.first else ""
+        return f"{self.form}{tuned}{first}{' taught' if self.taught else ''}"
+
+    def task(self, material: str, teacher: str) -> dict[str, Any]:
+        made: dict[str, Any] = {"material": material}
+        if self.objective:
+            made["objective"] = self.objective
+        elif self.kind == "retriever":
+            made["hard_negatives"] = 3
+        if self.taught:
+            made |= {"objective": {"distil-hinton": {"lambda": 0.5}}, "teacher": teacher}
+        return made
 
 
 RETRIEVERS = (System("retriever", "QQ"), System("retriever", "QQA"))
@@ -76,19 +92,31 @@ SYSTEMS: dict[str, Sequence[System]] = {
         System(ZERO, "QQA"),
         *RETRIEVERS,
         *(System("selector", form) for form in ("QQ", "QA", "QQA", "QAQ")),
+        System("selector", "QAQ", first=RANKS),
+        System("selector", "QAQ", taught=True),
+        System("selector", "QAQ", first=RANKS, taught=True),
     ),
     "duplicates": (
         System(ZERO, "QQ"),
         System("retriever", "QQ"),
-        System("retriever", "QQ", pairs=True),
-        System("selector", "QQ", pairs=True),
+        System("retriever", "QQ", first=PAIRS),
+        System("selector", "QQ", first=PAIRS),
     ),
     "quora": (
         System(ZERO, "QQ"),
         System("retriever", "QQ", CONTRASTIVE),
         System("selector", "QQ"),
+        System("selector", "QQ", taught=True),
     ),
-    **dict.fromkeys(SENTENCES, (System(ZERO, "QQ"), System("selector", "QA"))),
+    **dict.fromkeys(
+        SENTENCES,
+        (
+            System(ZERO, "QQ"),
+            System("selector", "QA"),
+            System("selector", "QA", first=SELQA),
+            System("selector", "QA", first=SELQA, taught=True),
+        ),
+    ),
 }
 MPNET = "MPNet"
 # Its parts without the paper's grid: it takes eight times MiniLM's work, and these texts are short.
@@ -182,20 +210,60 @@ class Place:
     def _trained(self, part: str, release: Path, system: System, name: str, base: str) -> Path:
         """The model's folder."""
         model = "-".join([part, name, *system.words.split()]).lower()
-        recipe = self.folder / "recipes" / f"{model}.yaml"
-        (ROOT / recipe).parent.mkdir(exist_ok=True)
-        made = self.trainings.recipe(system.kind, system.form, base, system.loss)
-        (ROOT / recipe).write_text(yaml.safe_dump(made, sort_keys=False))
-        words = ["--release", release, "--name", model, "--device", self.device]
-        words += ["--pairs", self._pairs()] if system.pairs else []
-        self.stack.quorum("model", "train", recipe, *words)
-        return self.folder / "models" / model
+        tasks = [system.task("release", base)]
+        materials = {}
+        if system.first == RANKS:
+            base = str(self._learned_ranks(part, release, system, name, base))
+        elif system.first is not None:
+            tasks.insert(0, system.task(system.first, base))
+            materials = {system.first: self._material(system.first)}
+        recipe = {"kind": system.kind, "form": system.form, "base": base}
+        recipe |= self.trainings.settings(system.kind) | {"materials": materials}
+        return self._model(model, recipe | {"stages": [{"tasks": [one]} for one in tasks]}, release)
 
-    def _pairs(self) -> Path:
-        path = self.folder / "pairs.tsv"
-        if not (ROOT / path).is_file():
-            write_pairs(self.size, ROOT / path)
-        return path
+    def _learned_ranks(
+        self, part: str, release: Path, system: System, name: str, base: str
+    ) -> Path:
+        """The model that all systems of the part start from that learn ranks first."""
+        recipe = {"kind": system.kind, "form": system.form, "base": base}
+        recipe |= self.trainings.settings(system.kind) | {"seeds": [self.trainings.seeds[0]]}
+        recipe |= {"materials": {RANKS: self._material(RANKS)}}
+        recipe |= {"stages": [self.trainings.of_ranks()]}
+        model = self._model(f"{part}-{name}-{RANKS}".lower(), recipe, release)
+        [one] = json.loads((ROOT / model / "training.json").read_text())["trainings"]
+        return model / one["model"]
+
+    def _model(self, name: str, recipe: dict[str, Any], release: Path) -> Path:
+        path = self.folder / "recipes" / f"{name}.yaml"
+        (ROOT / path).parent.mkdir(exist_ok=True)
+        (ROOT / path).write_text(yaml.safe_dump(recipe, sort_keys=False))
+        words = ["--release", release, "--name", name, "--device", self.device]
+        self.stack.quorum("model", "train", path, *words)
+        return self.folder / "models" / name
+
+    def _material(self, name: str) -> dict[str, str]:
+        """As a recipe names it."""
+        folder = ROOT / self.folder / "materials"
+        folder.mkdir(exist_ok=True)
+        kind, file, make = {
+            PAIRS: ("pairs", "pairs.tsv", write_pairs),
+            SELQA: ("sentences", "selqa.tsv", write_sentences),
+            RANKS: ("ranks", "ranks", self._write_ranks),
+        }[name]
+        path = folder / file
+        if not path.exists():
+            make(self.size, path)
+        return {"kind": kind, "file": f"../materials/{file}"}  # from the recipes' folder
+
+    def _write_ranks(self, size: Size, path: Path) -> None:
+        """Of questions of real pairs, as the untrained retriever ranks the others."""
+        pairs = path.with_suffix(".jsonl")
+        write_corpus(2 * size.ranks, pairs)
+        self.stack.quorum("corpus", "import", pairs, "--source", RANKS)
+        self.stack.result("corpus", "create", RANKS, "--source", RANKS)  # without what parts import
+        of = ("--corpus", RANKS)
+        self.stack.quorum("index", "build", *of, "--model", size.retriever, "--form", "QQ")
+        self.stack.quorum("material", "ranks", path, *of, "--sample", size.ranks)
 
     def _result(self, *words: object) -> dict[str, Any]:
         found = self.stack.result(*words)

@@ -13,7 +13,7 @@ import torch
 
 from benchmarks import folders
 from benchmarks.control_leak.corpora import BANKING
-from benchmarks.models.data import TREC_SPLITS, TRECQA, WIKIQA
+from benchmarks.models.data import SELQA, TREC_SPLITS, TRECQA, WIKIQA
 from benchmarks.quality.tasks import DUPLICATES
 from tests.retrieval.training import tiny
 
@@ -77,6 +77,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _write(folder / WIKIQA[0], _sentences(groups[:30], ["train"]))
     _write(folder / WIKIQA[1], _sentences(groups[30:], ["dev", "test"]))
     _write(folder / TRECQA, _sentences(groups, list(TREC_SPLITS)))
+    with _opened(folder / SELQA) as file:
+        for one, other in pairwise(groups):
+            row = {"question": one[0], "candidates": [other[0], one[1]], "positives": [1]}
+            file.write(json.dumps(row) + "\n")
     return folder
 
 

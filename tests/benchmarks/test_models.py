@@ -18,8 +18,17 @@ from tests.support.stack import StackHere
 def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Place:
     settings.DATA_DIR = tmp_path / "WORK"
     settings.MODELS_DIR = settings.DATA_DIR / "models"
-    size = Size(30, corpus=60, depths=(30, 30), sentences=(12, 4), pairs=60, retriever=tiny_encoder)
-    trainings = Trainings(seeds=(1,), epochs=1, batch_size=4)
+    size = Size(
+        30,
+        corpus=60,
+        depths=(30, 30),
+        sentences=(12, 4),
+        transferred=40,
+        pairs=60,
+        ranks=80,
+        retriever=tiny_encoder,
+    )
+    trainings = Trainings(seeds=(1,), epochs=1, batch_size=4, rank_steps=4, rank_length=32)
     return Place(StackHere(settings.DATA_DIR), size, trainings, "cpu", {"Tiny": tiny_encoder})
 
 
@@ -29,7 +38,7 @@ def test_each_dataset_has_positives_in_every_split(part: str, place: Place, tmp_
     assert all(counts[split]["positives"] for split in ("train", "dev", "test"))
 
 
-@pytest.mark.parametrize("part", ["duplicates", "wikiqa"])
+@pytest.mark.parametrize("part", ["answers", "duplicates", "wikiqa"])
 def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     assert models._measure(part, place, small=False)
     kept = json.loads((folders.RESULTS / "models.json").read_text())[part]
