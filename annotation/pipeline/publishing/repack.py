@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import nsmallest
 from itertools import cycle, islice
 from math import ceil
@@ -64,7 +64,7 @@ def repack(
     room = within(account, most, cents=price)
     left_out = most - room if policy.is_adaptive else 0
     if left_out:
-        triplets = _least_sure(campaign, triplets, room * policy.real_items)
+        triplets = _first_bought(campaign, triplets, room * policy.real_items)
     wanting = _open_triplets(campaign, triplets)
     regrouped = regroup(wanting, policy, flush=nothing_comes())
     impossible = [int(triplet.key) for triplet in regrouped.impossible]
@@ -78,12 +78,27 @@ def repack(
     return len(groups), left_out + len(regrouped.groups) - len(groups)
 
 
-def _least_sure(campaign: Campaign, triplets: Collection[int], count: int) -> Collection[int]:
+def _first_bought(campaign: Campaign, triplets: Collection[int], count: int) -> Collection[int]:
     """Those that the rest of the budget is best spent on."""
     claims = claims_of(campaign)
     rows = Posterior.objects.filter(triplet__in=triplets).values_list("triplet", "log_odds")
     confidence = {triplet: claims.confidence(log_odds) for triplet, log_odds in rows}
-    return nsmallest(count, triplets, key=lambda one: (confidence.get(one, 0.0), one))
+    places: Mapping[int, int] = {}
+    if campaign.policy.bought_first == "top_ranks":
+        places = _places(triplets)
+    return nsmallest(
+        count, triplets, key=lambda one: (places.get(one, 0), confidence.get(one, 0.0), one)
+    )
+
+
+def _places(triplets: Collection[int]) -> dict[int, int]:
+    """Their ranks; 0 of what seems to be its query's only positive."""
+    ranks = Triplet.objects.filter(pk__in=triplets).values_list("pk", "candidate__rank")
+    likely = Posterior.objects.filter(log_odds__gt=0).order_by()
+    here = Triplet.objects.filter(pk__in=triplets).values("candidate__query")
+    by_query = likely.filter(triplet__candidate__query__in=here).values("triplet__candidate__query")
+    alone = by_query.annotate(many=Count("pk"), only=Max("triplet")).filter(many=1)
+    return {**dict(ranks), **dict.fromkeys(alone.values_list("only", flat=True), 0)}
 
 
 def _open_triplets(campaign: Campaign, triplets: Collection[int]) -> list[OpenTriplet]:

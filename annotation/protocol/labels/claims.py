@@ -60,9 +60,13 @@ def asking_in_words(policy: Policy) -> str:
     if not policy.is_adaptive:
         return ""
     least = policy.annotators
+    first = {
+        "least_sure": "the least sure come first",
+        "top_ranks": "each query's only positive and top ranks come first",
+    }[policy.bought_first]
     return (
         f"Each triplet gets {least} to {policy.max_votes} votes, until its label is "
-        f"{policy.wanted_confidence:.0%} sure; the least sure come first."
+        f"{policy.wanted_confidence:.0%} sure; {first}."
     )
 
 

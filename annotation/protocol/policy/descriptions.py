@@ -35,6 +35,8 @@ CHOICES = {
     "sequential": "A sequential test",
     "majority": "The majority of the votes",
     "best": "Whatever foretells controls best",
+    "least_sure": "Votes for the least sure labels",
+    "top_ranks": "Votes for a query's only positive and its top ranks",
     "qualification": "Qualification",
     "block": "Block",
     "decide": "An expert's label is the label",
@@ -185,9 +187,17 @@ VOTES = Group(
             "wanted_confidence",
             "Wanted confidence",
             "A triplet whose label is less sure than this, such as 0.9, gets one more vote, up to "
-            "the maximum; the least sure come first. 0 means a majority is enough.",
+            "the maximum. 0 means a majority is enough.",
             0.0,
             "a majority is enough",
+        ),
+        Words(
+            "bought_first",
+            "If votes run short",
+            "With a wanted confidence: which are asked for first. Metrics of rankings depend most "
+            "on top ranks and on a query's only positive.",
+            "least_sure",
+            "not in the paper",
         ),
         Words(
             "cannot_judge_limit",

@@ -33,6 +33,7 @@ OnFailedControl = Literal["reject", "pay_and_discard"]
 ExcludeBy = Literal["qualification", "block"]
 ExclusionRule = Literal["share", "sequential"]
 Aggregation = Literal["majority", "best"]
+BoughtFirst = Literal["least_sure", "top_ranks"]
 SplitSize = int | float  # an int is a count of queries, a float a share of them
 
 LATER = {
@@ -41,6 +42,7 @@ LATER = {
     "vat_permille": 0,
     "aggregation": "majority",
     "wanted_confidence": 0,
+    "bought_first": "least_sure",
 }
 SHARES_TOLERANCE = Fraction(1, 1000)
 # Neither a database nor a page takes all of them; the surrogates are halves of characters.
@@ -133,6 +135,8 @@ class Policy:
     aggregation: Annotated[Aggregation, _one_of(Aggregation)] = "majority"
     # One more vote is asked for until the label is as sure as that; 0: until there is a majority.
     wanted_confidence: Annotated[float, _CONFIDENCE] = 0.0
+    # Which votes come first where the budget does not reach.
+    bought_first: Annotated[BoughtFirst, _one_of(BoughtFirst)] = "least_sure"
     # So many who say "Can't judge" send a triplet to an expert; 0: the page has Yes and No only.
     cannot_judge_limit: Annotated[int, _whole(0, 100)] = PAPER_CROWD.cannot_judge_limit
     # Whether an expert's label is the label, or stays beside the votes and measures them.
@@ -288,6 +292,12 @@ def _check_confidence(aggregation: Aggregation, wanted_confidence: float) -> lis
     return []
 
 
+def _check_bought_first(wanted_confidence: float, bought_first: BoughtFirst) -> list[str]:
+    if bought_first != "least_sure" and not wanted_confidence:
+        return ['bought_first must be "least_sure" while wanted_confidence is 0']
+    return []
+
+
 def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str]:
     sizes = (train, dev, test)
     if len({type(size) for size in sizes}) > 1:
@@ -334,6 +344,7 @@ _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),
     (("aggregation", "wanted_confidence"), _check_confidence),
+    (("wanted_confidence", "bought_first"), _check_bought_first),
     (("train", "dev", "test"), _check_splits),
     (("crowd", "reward_cents", *_SCREENING), _check_crowd),
     (("task", *_FIXED_BY_TASK), _check_task),

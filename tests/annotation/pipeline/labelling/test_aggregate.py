@@ -278,3 +278,18 @@ def test_the_rest_of_the_budget_goes_to_the_least_sure(set_stage: SetStage) -> N
     of_account.update(budget_cents=4 * price)
     assert stage.advance().assignments_requested == 1
     assert set(stage.triplets(4)) == set(stage.triplets(1))
+
+
+def test_or_to_the_only_positive_of_a_query_and_then_to_top_ranks(set_stage: SetStage) -> None:
+    stage = set_stage(candidates_per_query=2, bought_first="top_ranks", **ADAPTIVE)
+    stage.publish()
+    of_account = Account.objects.filter(campaign=stage.campaign)
+    price = stage.hit(1).price_cents
+    for name, number in (("bob", 1), ("ada", 2)):
+        stage.work(name, number, lambda query, rank: int((query, rank) == ("bread", 2)))
+    of_account.update(budget_cents=3 * price)
+    assert stage.advance().assignments_requested == 1
+    asked = set(stage.triplets(3))
+    assert len(asked) == 5
+    assert {rank for _, rank in asked - {("bread", 2)}} == {1}
+    assert ("bread", 2) in asked

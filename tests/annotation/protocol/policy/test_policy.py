@@ -168,6 +168,9 @@ def test_only_an_aggregator_that_says_how_sure_it_is_can_end_the_asking() -> Non
     assert faults(wanted_confidence=0.9) == (
         'wanted_confidence must be 0 while aggregation is "majority"',
     )
+    assert faults(bought_first="top_ranks") == (
+        'bought_first must be "least_sure" while wanted_confidence is 0',
+    )
 
 
 def test_no_hit_is_to_grow_from_under_ten_assignments_to_ten() -> None:
@@ -238,14 +241,17 @@ def test_the_digest_is_the_sha256_of_sorted_json_without_spaces() -> None:
 def test_the_digest_tells_policies_apart_and_only_those() -> None:
     others = {"tie_mode": "repack", "on_failed_control": "pay_and_discard", "exclude_by": "block"}
     others |= {"adjudication": "decide", "exclusion_rule": "sequential", "task": "answer"}
-    others |= {"aggregation": "best", "wanted_confidence": 0.9}
+    others |= {"aggregation": "best", "wanted_confidence": 0.9, "bought_first": "top_ranks"}
     digests = {Policy().digest(), Policy.from_dict({}).digest()}
     assert len(digests) == 1
     for each in fields(Policy):
         if each.name in ("train", "dev", "test", "crowd"):
             continue
         other = others.get(each.name) or changed(each.default)
-        with_it = {"aggregation": "best"} if each.name == "wanted_confidence" else {}
+        with_it = {
+            "wanted_confidence": {"aggregation": "best"},
+            "bought_first": {"aggregation": "best", "wanted_confidence": 0.9},
+        }.get(each.name, {})
         digests.add(Policy.from_dict({**with_it, each.name: other}).digest())
     alike = {**INHOUSE.defaults(), "reward_cents": 15}
     digests |= {Policy.from_dict({**alike, "crowd": crowd}).digest() for crowd in CROWDS}
