@@ -24,6 +24,7 @@ from annotation.protocol.policy.panels import PANELS
 from core.errors import UserError
 
 NO_STUDIES = Studies()
+TURK = ("/turk", "/turk/sandbox")  # of a Quorum site's addresses
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ def _mturk_endpoint() -> str:
         raise UserError(
             f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is not an http or https URL:"
             " set it to one, such as http://127.0.0.1:8001."
+        )
+    if urlsplit(endpoint).path.rstrip("/").endswith(TURK):
+        raise UserError(
+            f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, the Turk of a Quorum site, which is for"
+            " programs: to have its people judge a campaign, create it there with --crowd inhouse."
         )
     return endpoint
 

@@ -225,13 +225,13 @@ class Place:
         self, part: str, release: Path, system: System, name: str, base: str
     ) -> Path:
         """The model that all systems of the part start from that learn ranks first."""
-        recipe = {"kind": system.kind, "form": system.form, "base": base}
+        recipe: dict[str, Any] = {"kind": system.kind, "form": system.form, "base": base}
         recipe |= self.trainings.settings(system.kind) | {"seeds": [self.trainings.seeds[0]]}
         recipe |= {"materials": {RANKS: self._material(RANKS)}}
         recipe |= {"stages": [self.trainings.of_ranks()]}
         model = self._model(f"{part}-{name}-{RANKS}".lower(), recipe, release)
         [one] = json.loads((ROOT / model / "training.json").read_text())["trainings"]
-        return model / one["model"]
+        return model / str(one["model"])
 
     def _model(self, name: str, recipe: dict[str, Any], release: Path) -> Path:
         path = self.folder / "recipes" / f"{name}.yaml"

@@ -1,6 +1,8 @@
 """MTurk's own API, for programs that were written for it: an operation a POST, signed as AWS's."""
 
+import logging
 import re
+import sqlite3
 from functools import cache
 from io import BytesIO
 
@@ -16,7 +18,7 @@ from annotation.api.base.throttling import counts_in
 from annotation.crowd.emulator.dispatch import Site
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.http.app import MAX_BODY_BYTES
-from annotation.crowd.emulator.http.wire import Wire, json_response, throttled
+from annotation.crowd.emulator.http.wire import FAILED, Wire, json_response, throttled
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model
 from annotation.crowd.turk.signature import Sent, Unsigned, signer
@@ -30,6 +32,8 @@ QUEUE = re.compile(
     r"^https?://([\w-]+\.)*(sqs(-fips)?|queue)\.([\w-]+\.)?amazonaws\.com(/|$)", re.I
 )
 CALLS_PER_MINUTE = 3_000  # of an account
+
+log = logging.getLogger(__name__)
 
 
 @csrf_exempt
@@ -54,7 +58,11 @@ def _answer(request: HttpRequest, environment: Environment) -> Response:
     if not counts_in(settings.CROWD_RATE_STORAGE).admit(f"turk {account.pk}", CALLS_PER_MINUTE):
         return throttled()
     environ = {**request.META, "wsgi.input": BytesIO(request.body)}
-    return _wire(store_of(account, environment)).answer(Request(environ))
+    try:
+        return _wire(store_of(account, environment)).answer(Request(environ))
+    except sqlite3.OperationalError:  # another call has written for long, or the disk is full
+        log.exception("The record of %s cannot be used", account.name)
+        return json_response(503, FAILED[503])
 
 
 @cache

@@ -5,6 +5,7 @@ from lxml import etree
 from annotation.crowd.port import CrowdError
 
 MAX_QUESTION_BYTES = 65_535
+VALUES = ("FreeText", "SelectionIdentifier", "OtherSelectionText")  # of an answer
 # FrameHeight 0: MTurk sizes the frame to the worker's window.
 _EXTERNAL_QUESTION = (
     '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/'
@@ -35,6 +36,7 @@ def read_answers(xml: str) -> dict[str, str]:
     """Form field -> value of a QuestionFormAnswers document; ValueError when it is none.
 
     A field sent twice keeps both values, joined by "|": none of the two is preferred in silence.
+    So does a choice of several.
     """
     # Workers type what is in here: no entities, no network. `encoding` overrules the declaration,
     # which speaks of bytes that the JSON around it has already decoded. `recover` drops the control
@@ -53,6 +55,7 @@ def read_answers(xml: str) -> dict[str, str]:
     answers: dict[str, str] = {}
     for answer in root.iterfind("{*}Answer"):
         field = answer.findtext("{*}QuestionIdentifier") or ""
-        value = answer.findtext("{*}FreeText") or ""
+        texts = answer.iterchildren(*(f"{{*}}{name}" for name in VALUES))
+        value = "|".join(text.text or "" for text in texts)
         answers[field] = f"{answers[field]}|{value}" if field in answers else value
     return answers

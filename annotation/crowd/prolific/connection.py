@@ -97,6 +97,7 @@ class ProlificConnection:
     def pay(self, path: str) -> None:
         """A POST that is sent once; OutcomeUnknown where no answer tells what came of it."""
         call = f"POST {path}"
+        response = None
         try:
             response = self._request("POST", path, {}, None)
             self._check(response, call, repairable=True)
@@ -110,7 +111,7 @@ class ProlificConnection:
                 raise
             raise errors.OutcomeUnknown(call, self.endpoint, str(error)) from error
         except CrowdError as error:
-            if not response.is_success:
+            if response is None or not response.is_success:
                 raise
             raise errors.OutcomeUnknown(call, self.endpoint, str(error)) from error
 

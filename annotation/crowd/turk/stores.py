@@ -35,6 +35,12 @@ def is_in_use() -> bool:
     return (Path(settings.DATA_DIR) / "turk").is_dir()
 
 
+class AccountStore(Store):
+    """What is paid by it is paid in truth."""
+
+    synchronous = "FULL"
+
+
 @cache
 def _open(root: Path, name: str, environment: Environment) -> Store:
     for folder in (root, root / name):
@@ -42,4 +48,4 @@ def _open(root: Path, name: str, environment: Environment) -> Store:
     path = root / name / f"{environment}.sqlite3"
     path.touch(mode=0o600)
     cents = OPENING_CENTS[environment]
-    return Store(path, balance_cents=cents, clock=time.time, charges_fees=False)
+    return AccountStore(path, balance_cents=cents, clock=time.time, charges_fees=False)

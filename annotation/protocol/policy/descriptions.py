@@ -327,7 +327,7 @@ QUALIFICATIONS = Group(
         Words(
             "masters",
             "Masters only",
-            "Workers who hold the Masters qualification there, for a higher fee.",
+            "Workers whom the server calls Masters, for a higher fee.",
             True,
             "yes",
         ),

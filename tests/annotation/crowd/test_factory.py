@@ -43,6 +43,15 @@ def test_an_endpoint_that_is_no_url_is_named(settings: Settings, url: str) -> No
         open_crowd("mturk", live=False)
 
 
+@pytest.mark.parametrize("path", ["/turk", "/turk/", "/turk/sandbox"])
+def test_the_turk_of_a_quorum_site_is_no_endpoint_of_campaigns(
+    settings: Settings, path: str
+) -> None:
+    settings.MTURK_ENDPOINT = f"https://quorum.example.org{path}"
+    with pytest.raises(UserError, match="create it there with --crowd inhouse"):
+        open_crowd("mturk", live=True)
+
+
 def test_all_crowds_of_a_process_count_together(settings: Settings) -> None:
     settings.MTURK_ENDPOINT = "http://127.0.0.1:9"
     settings.CROWD_CALLS_PER_SECOND = 1

@@ -75,7 +75,7 @@ def update_qualification_type(call: Call) -> Answer:
 def _settings(call: Call) -> dict[str, Any]:
     """The columns that the call sets, once they have been checked."""
     check_length(call, "Description", TEXT_LENGTH)
-    check_range(call, "RetryDelayInSeconds", 0, 1 << 40)
+    check_range(call, "RetryDelayInSeconds", 0, 100 * 365 * DAY)
     check_range(call, "TestDurationInSeconds", 1, 365 * DAY)
     given = call.parameters
     if ("Test" in given) != ("TestDurationInSeconds" in given):

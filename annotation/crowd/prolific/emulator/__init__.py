@@ -8,7 +8,7 @@ take a place, open it, complete it with a code, return it, read and write messag
 both faces and the thread that delivers events to webhooks, `operations` the rules for callers,
 `state` the rules that both share. Where the documentation is undecided, `readings` names the ways
 to read it. Taskflow, AI Task Builder, test participants, clones and demographic filters are not
-supported, and say so.
+there.
 
 The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
 What falls due by time is carried out by the next call, so auditors make one before they read.

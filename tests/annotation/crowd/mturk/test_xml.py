@@ -59,6 +59,16 @@ def test_a_field_sent_twice_keeps_both_values() -> None:
     assert read_answers(document(("item-1", "1"), ("item-1", "0"))) == {"item-1": "1|0"}
 
 
+def test_choices_are_read_and_what_is_written_beside_them() -> None:
+    answer = (
+        "<Answer><QuestionIdentifier>q</QuestionIdentifier><SelectionIdentifier>red"
+        "</SelectionIdentifier><SelectionIdentifier>blue</SelectionIdentifier>"
+        "<OtherSelectionText>dark &amp; cold</OtherSelectionText></Answer>"
+    )
+    xml = document(("note", "none")).replace("</QuestionForm", f"{answer}</QuestionForm")
+    assert read_answers(xml) == {"note": "none", "q": "red|blue|dark & cold"}
+
+
 @pytest.mark.parametrize("character", ["&#0;", "\x00", "\ud800", "&unknown;"])
 def test_what_xml_cannot_hold_does_not_hide_the_other_answers(character: str) -> None:
     assert read_answers(document(("item-1", f"a{character}"), ("item-2", "0")))["item-2"] == "0"

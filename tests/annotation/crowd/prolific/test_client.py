@@ -10,6 +10,7 @@ import pytest
 
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.errors import OutcomeUnknown
+from annotation.crowd.rate_limit import RateLimiter
 from annotation.crowd.wire.faults import KINDS, Faults
 from tests.annotation.crowd.prolific.world import (
     LONG,
@@ -103,6 +104,16 @@ def test_a_payment_that_was_throttled_was_not_made(prolific: Prolific) -> None:
     assert not isinstance(refused.value, OutcomeUnknown)
     prolific.clock.forward(60)
     assert prolific.client.submissions.get(submission_id).bonus_cents == ()
+
+
+def test_a_payment_that_the_pace_does_not_allow_was_not_made(prolific: Prolific) -> None:
+    submission_id, bulk_id = bonus(prolific)
+    rate = RateLimiter("busy", calls_per_second=1, most_wait=0)
+    with client_at(prolific.url, rate=rate) as client:
+        client.submissions.get(submission_id)
+        with pytest.raises(CrowdError, match="too often") as refused:
+            client.bonuses.pay(bulk_id)
+    assert not isinstance(refused.value, OutcomeUnknown)
 
 
 def test_a_payment_that_was_never_sent_can_be_sent_again() -> None:

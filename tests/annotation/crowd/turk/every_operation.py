@@ -1,12 +1,14 @@
 """A campaign that calls all 39 operations by an unmodified boto3 client, which reads every answer
 by its own model; each face says whom it asks and who works there."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from botocore import xform_name
 
 from annotation.crowd.emulator.http.wire import OPERATIONS
+from annotation.crowd.emulator.validation import faults
 from tests.annotation.crowd.emulator.forms import (
     answer_key,
     asked,
@@ -42,8 +44,17 @@ class Face:
     balance: str  # once all is paid
 
 
+def _check(response_dict: Any, operation_model: Any, **_: object) -> None:
+    """Botocore reads what it knows and passes over the rest: the answer must follow its model."""
+    if response_dict["status_code"] != 200:
+        return
+    answer = json.loads(response_dict["body"])
+    assert not list(faults(operation_model.output_shape, answer, "")), operation_model.name
+
+
 def call_every_operation(face: Face) -> None:
     called: set[str] = set()
+    face.client.meta.events.register("before-parse.mturk", _check)
     ada, bob = face.judges
     notification = {
         "Destination": face.destination,

@@ -2,7 +2,9 @@
 
 import hashlib
 import http.client
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
+from django.conf import settings as django_settings
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -21,6 +24,7 @@ from annotation.api.turk import requester
 from annotation.crowd.turk.accounts import create_account, renew_keys
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
+from annotation.crowd.wire import store
 from tests.annotation.support.turk import client_of, post_hit
 
 BALANCE = "MTurkRequesterServiceV20170117.GetAccountBalance"
@@ -89,6 +93,21 @@ def test_accounts_are_out_of_each_other_s_reach(
     assert theirs.list_hits()["HITs"] == []
     with pytest.raises(ClientError, match="does not exist"):
         theirs.get_hit(HITId=hit_id)
+
+
+def test_a_record_that_somebody_else_writes_for_long_is_unavailable_in_mturk_s_form(
+    live_server: LiveServer, lab: RequesterAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    store_of(lab, Environment.SANDBOX).close()
+    path = django_settings.DATA_DIR / "turk" / "lab" / f"{Environment.SANDBOX}.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ClientError) as refused:
+            post_hit(client_of(lab, live_server.url))
+        other.execute("ROLLBACK")
+    assert refused.value.response["Error"]["Code"] == "ServiceUnavailable"
+    assert post_hit(client_of(lab, live_server.url))
 
 
 def code_of(client: Any) -> str:
