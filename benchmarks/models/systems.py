@@ -110,12 +110,7 @@ SYSTEMS: dict[str, Sequence[System]] = {
     ),
     **dict.fromkeys(
         SENTENCES,
-        (
-            System(ZERO, "QQ"),
-            System("selector", "QA"),
-            System("selector", "QA", first=SELQA),
-            System("selector", "QA", first=SELQA, taught=True),
-        ),
+        (System(ZERO, "QQ"), System("selector", "QA"), System("selector", "QA", first=SELQA)),
     ),
 }
 MPNET = "MPNet"

@@ -29,6 +29,7 @@ from matplotlib import pyplot as plt
 from numpy.typing import NDArray
 
 import benchmarks.ready  # noqa: F401
+from annotation.protocol.aggregation.calibration import by_agreement
 from annotation.protocol.aggregation.choice import AGGREGATORS, choose
 from annotation.protocol.aggregation.table import UNKNOWN, Floats, VoteTable, with_known
 from annotation.protocol.labels.claims import MAJORITY
@@ -147,7 +148,7 @@ def least_sure_first(stock: Stock, budget: int, seed: int) -> Iterator[tuple[int
             choice, fitted = choose(table, seed=seed), paid
         weights = AGGREGATORS[choice.name](table)
         yield paid, accuracy(table, weights.shares(table), stock.crowd.gold)
-        chances = choice.map(weights.log_odds(table))
+        chances = by_agreement(table, weights, choice.map)(weights.log_odds(table))
         can_grow = asked & (votes < np.minimum(MOST_VOTES, stock.of_item))
         places = min(ceil(hits * PASS), budget - paid) * REAL_ITEMS
         order = np.argsort(np.where(can_grow, np.abs(chances - 0.5), np.inf), kind="stable")
@@ -232,10 +233,7 @@ def _costs(
     shares = np.linspace(0.4, 1, 31)
     made = np.array(
         [
-            [
-                curve[max(paid for paid in curve if paid <= max(share * cost, min(curve)))]
-                for share in shares
-            ]
+            [_reached(curve, share * cost) for share in shares]
             for cost, curve in zip(costs, at_cost, strict=False)
         ]
     ).mean(axis=0)

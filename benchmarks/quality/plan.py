@@ -8,8 +8,9 @@ extended or packed again, and work that fails. No configuration was used to make
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -27,7 +28,11 @@ from annotation.protocol.estimates.plan import (
 )
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.presets import ADAPTIVE
+from benchmarks import folders
+from benchmarks.main_job import machine
 
+SMALL = 1_000  # items of a first campaign, as a team has them
+NEAR = 0.1
 POLICIES = ((1, 1), (2, 3), (3, 3), (4, 5), (5, 5))
 
 
@@ -138,17 +143,32 @@ def ratios(size: Size, *, adaptive: bool = False) -> tuple[Sequence[float], Sequ
     )
 
 
-def main(size: Size = Size()) -> int:
-    for known, adaptive in product((size.known, 1000), (False, True)):
+def measured(size: Size) -> dict[str, Any]:
+    """How far what came is from what was predicted, as a share of that."""
+    kept = []
+    for known, adaptive in product((size.known, SMALL), (False, True)):
         errors, costs = ratios(replace(size, known=known), adaptive=adaptive)
         labels = "labels that are sure" if adaptive else "majorities"
         print(f"{labels}, after a campaign of {known:,} items that experts judged")
+        found: dict[str, Any] = {"labels": labels, "known": known}
         for name, of in (("error", errors), ("cost", costs)):
             far = np.abs(np.array(of) - 1)
+            within, most, middle = int((far <= NEAR).sum()), far.max(), np.median(far)
             print(
-                f"  {name}: within 10 % in {(far <= 0.1).sum()} of {len(of)}; farthest "
-                f"{far.max():.1%}, in the middle {np.median(far):.1%}"
+                f"  {name}: within {NEAR:.0%} in {within} of {len(of)}; farthest {most:.1%}, in "
+                f"the middle {middle:.1%}"
             )
+            found[name] = {
+                f"within_{NEAR:g}": within,
+                "farthest": round(float(most), 4),
+                "in_the_middle": round(float(middle), 4),
+            }
+        kept.append(found)
+    return {"machine": machine(), "size": asdict(size), "compared": kept}
+
+
+def main(size: Size = Size()) -> int:
+    folders.keep("plan", measured(size))
     return 0
 
 

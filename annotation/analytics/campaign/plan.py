@@ -202,11 +202,11 @@ def _known(like: Sequence[Campaign]) -> _Known:
 
 def _lacks(made: Prediction, wanted: Wanted) -> list[str]:
     lacks = []
-    if made.error > wanted.error:
+    if round(made.error, 3) > wanted.error:
         lacks.append(f"{percent(made.error)} wrong labels, and {percent(wanted.error)} are wanted")
     if wanted.cents is not None and made.cents > wanted.cents:
         lacks.append(f"{dollars(made.cents - wanted.cents)} above the budget")
-    if wanted.days is not None and made.days > wanted.days:
+    if wanted.days is not None and round(made.days, 1) > wanted.days:
         lacks.append(f"{made.days - wanted.days:.1f} days too long")
     return lacks
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.protocol.policy.crowds import INHOUSE, PAPER_CROWD
 from annotation.protocol.policy.policy import Policy
-from annotation.protocol.policy.tasks import PAPER_TASK, TaskType
+from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,11 @@ class Preset:
     values: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
 
     def policy(self, task: TaskType = PAPER_TASK) -> Policy:
-        return Policy.from_dict({**self.values, **task.defaults()})
+        """What another task says of itself, such as its title, is left out."""
+        own = TASKS[self.values.get("task", PAPER_TASK.name)]
+        others = {} if own is task else own.defaults()
+        values = {name: value for name, value in self.values.items() if name not in others}
+        return Policy.from_dict({**values, **task.defaults()})
 
 
 TEAM = Preset(

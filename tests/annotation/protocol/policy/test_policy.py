@@ -9,6 +9,8 @@ import pytest
 
 from annotation.protocol.policy.crowds import CROWDS, INHOUSE
 from annotation.protocol.policy.policy import Policy, PolicyError
+from annotation.protocol.policy.presets import TEAM, Preset
+from annotation.protocol.policy.tasks import TASKS
 
 
 def faults(**values: Any) -> tuple[str, ...]:
@@ -262,6 +264,16 @@ def changed(value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     return value + "." if isinstance(value, str) else value + (1 if isinstance(value, int) else 0.1)
+
+
+def test_a_preset_of_one_task_leaves_out_its_words_for_another() -> None:
+    answers, mine = TASKS["answer"], {"annotators": 3, "reward_cents": 40}
+    planned = Preset(
+        "plan", "As planned", "", Policy.from_dict(answers.defaults() | mine).to_dict()
+    )
+    assert planned.policy(answers).title == answers.defaults()["title"]
+    assert planned.policy() == Policy(**mine)
+    assert TEAM.policy(answers) == Policy.from_dict({**TEAM.values, **answers.defaults()})
 
 
 def test_a_rate_of_0_and_of_0_point_0_have_one_digest() -> None:
