@@ -27,6 +27,7 @@ from exports.evaluation.pair_metrics import (
 )
 from exports.evaluation.scoring import Labels
 from exports.evaluation.systems import (
+    BASELINES,
     DEV,
     ORDER,
     System,
@@ -38,6 +39,7 @@ from exports.evaluation.systems import (
 from exports.evaluation.uncertainty import CERTAIN, Uncertainty, in_worlds
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
 from retrieval.ranking.metrics import METRICS, WAYS, Way, hits, values
+from retrieval.ranking.read_runs import baseline_path
 from retrieval.ranking.thresholds import By
 
 DEEPEST = 30  # of the hit@k curve
@@ -77,6 +79,8 @@ def compare(
     """
     refuse_own_dev_run(split, any(entry.dev_runs for entry in entries))
     labels = labels_of(release, split)
+    for baseline in {entry.name for entry in entries} & set(BASELINES):
+        baseline_path(release, split, baseline)
     dev = labels_of(release, DEV) if any(entry.dev_runs for entry in entries) else {}
     scored = [_scored(entry, release, split, way, by, labels=labels, dev=dev) for entry in entries]
     other = next(one for one in scored if one.entry.name == against)

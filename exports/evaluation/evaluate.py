@@ -24,7 +24,7 @@ from exports.evaluation.systems import (
 from exports.evaluation.uncertainty import CERTAIN, Uncertainty, in_worlds
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, intervals, p_values
 from retrieval.ranking.metrics import METRICS, WAYS, Ranking, Way, values
-from retrieval.ranking.read_runs import run_path
+from retrieval.ranking.read_runs import baseline_path
 from retrieval.ranking.thresholds import By
 
 Figures = Mapping[str, Mapping[str, float | None]]
@@ -46,7 +46,7 @@ def evaluate(
     usual ones hold as well. UserError on any bad input."""
     refuse_own_dev_run(split, dev_run is not None)
     labels = labels_of(release, split)
-    baseline = run_path(release, split, against) if against in BASELINES else Path(against)
+    baseline = baseline_path(release, split, against) if against in BASELINES else Path(against)
     ours, theirs = (read_system(path, release, split, labels) for path in (run, baseline))
     mine, others = (used(system.rankings, way, split) for system in (ours, theirs))
     return {

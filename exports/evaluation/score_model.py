@@ -13,7 +13,7 @@ from exports.evaluation.systems import labels_of
 from retrieval.encoders.lazy import load_cross_encoder, load_encoder, load_selector, model_folder
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
 from retrieval.encoders.selector import Selector, is_cross_encoder, is_selector
-from retrieval.ranking.input_forms import SELECTOR_FORMS
+from retrieval.ranking.input_forms import NO_QUESTIONS, SELECTOR_FORMS
 from retrieval.ranking.records import DatasetError, QueryRecord, read
 from retrieval.ranking.runs import ScoredQuery, require_new, write_run
 from retrieval.registry.registry import resolve_either, trained_form
@@ -51,14 +51,14 @@ def score(wanted: ScoreRequest, out: Path, progress: Progress = no_progress) -> 
 
 
 def _scored(wanted: ScoreRequest, progress: Progress) -> tuple[str, Iterator[ScoredQuery]]:
-    records = _records(wanted.release, wanted.split)
     model = resolve_either(wanted.model)
     folder = model_folder(model)
     if folder is None or not (is_selector(folder) or is_cross_encoder(folder)):
         form = wanted.form or trained_form(model) or FORM
         encoder = load_encoder(model, wanted.device)
-        return form, score_with_encoder(encoder, form, records, progress)
+        return form, score_with_encoder(encoder, form, _records(wanted, form), progress)
     selector = _selector(wanted, model, folder)
+    records = _records(wanted, selector.form)
     return selector.form, score_with_selector(selector, records, progress)
 
 
@@ -79,8 +79,14 @@ def _selector(wanted: ScoreRequest, model: str, folder: Path) -> Selector:
     return selector
 
 
-def _records(release: Path, split: str) -> Iterator[QueryRecord]:
+def _records(wanted: ScoreRequest, form: str) -> Iterator[QueryRecord]:
+    """UserError, at the end, where there was nothing that the form reads."""
+    empty = form == "QQ"
     try:
-        yield from read(release / f"{split}.jsonl")
+        for record in read(wanted.release / f"{wanted.split}.jsonl"):
+            empty = empty and not any(one.question for one in record.candidates)
+            yield record
     except (DatasetError, OSError) as error:
-        raise damaged(release, error) from error
+        raise damaged(wanted.release, error) from error
+    if empty:
+        raise UserError(NO_QUESTIONS.format(wanted.split))

@@ -69,7 +69,11 @@ def run_answers(run: Run) -> dict[str, Any]:
             name: {"questions": len(known[name]), "systems": _compared(run, of)}
             for name, of in asked.items()
         },
-        "papers": [_printed(system, run.experiment.source) for system in run.experiment.systems],
+        "papers": [
+            _printed(system, run.experiment.source)
+            for system in run.experiment.systems
+            if system.paper_of_sets or system.lacks
+        ],
         "notes": [
             run.note(every.values()),
             f"In percent, with {LEVEL:.0%} bootstrap intervals over the questions; p: a paired "

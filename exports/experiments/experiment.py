@@ -2,7 +2,7 @@
 paper prints.
 
     title: Question reranking, Table 1
-    source: Question Reranking, Table 1    # of the paper's figures
+    source: Question Reranking, Table 1    # of the paper's figures, if there are any
     against: public                        # what the others are tested against
     teachers:                              # models that recipes name, trained first
       teacher: ../reranking/teacher.yaml
@@ -183,7 +183,7 @@ def _parsed(values: object, path: Path) -> Experiment:
     return Experiment(
         name=path.stem,
         title=_text("title", given.get("title")),
-        source=_text("source", given.get("source")),
+        source=_text("source", given["source"]) if "source" in given else "",
         against=settings.one_of("against", given.get("against", run[0]), run),
         way=settings.one_of("way", given.get("way", "qrc"), tuple(WAYS)),  # type: ignore[arg-type]
         by=settings.one_of("by", given.get("by", "f1"), tuple(BY)),  # type: ignore[arg-type]

@@ -22,7 +22,9 @@ from exports.experiments.answers import run_answers
 from exports.experiments.experiment import SEARCHED, Experiment, MeasuredSet, System
 from exports.experiments.table import NOTE, markdown, printed
 from exports.experiments.training import Begin, Run, Step, Training, best, change
+from retrieval.encoders.lazy import classes_of
 from retrieval.ranking.records import read
+from retrieval.registry.registry import resolve_either
 from retrieval.training.lazy import measure_material
 from retrieval.training.recipes.recipe import Recipe, read_recipe
 
@@ -57,6 +59,7 @@ def run_experiment(
         return run_answers(run)
     recipes = dict(_recipes(run))
     _require_retrievers(experiment, recipes)
+    _require_heads(experiment, recipes)
     measured = [_there(run, one) for one in experiment.sets]
     sets = (file for one in measured for file in (one.source.file, one.dev) if file)
     run.require(recipes.values(), sets)
@@ -72,11 +75,15 @@ def run_experiment(
         paper=False,
         by=experiment.by,
     )
-    papers = [printed(system, experiment.source, system.paper) for system in experiment.systems]
+    papers = [
+        printed(system, experiment.source, system.paper)
+        for system in experiment.systems
+        if system.paper or system.lacks
+    ]
     result |= {
         "title": experiment.title,
         "report": str(run.path(".md")),
-        "papers": {"note": NOTE, "systems": papers, "hit_at": []},
+        "papers": {"note": NOTE, "systems": papers, "hit_at": []} if experiment.source else None,
         "counts": _counts(run),
         "sets": [_measured(run, one, measurable) for one in measured],
         "notes": [run.note(recipes.values()), *cast(list[str], result["notes"])],
@@ -117,6 +124,19 @@ def _require_retrievers(experiment: Experiment, recipes: Mapping[str, Recipe]) -
             raise UserError(
                 f"{experiment.name} measures {min(those)} on {one.name}, which is searched: an "
                 "answer selector cannot look for the nearest of many texts."
+            )
+
+
+def _require_heads(experiment: Experiment, recipes: Mapping[str, Recipe]) -> None:
+    """Where a selector's base is measured as it is."""
+    for system in experiment.systems:
+        recipe = recipes.get(system.name)
+        if not (system.untrained and recipe and recipe.kind == "selector"):
+            continue
+        if classes_of(resolve_either(recipe.base)) != 1:
+            raise UserError(
+                f"{experiment.name} measures {system.name} untrained, and its base {recipe.base} "
+                "has no head to select with: name a retriever's recipe."
             )
 
 

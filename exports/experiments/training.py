@@ -14,12 +14,14 @@ from django.conf import settings as site
 
 from core.errors import UserError
 from core.files.whole import write_whole
+from core.text.words import plural
 from exports.experiments.experiment import Experiment, System
 from exports.experiments.release_materials import tiny_material
 from exports.experiments.sizes import LAMBDA, LAST, TINY
 from retrieval.training.data.release_splits import MANIFEST
 from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import Recipe, read_recipe
+from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
 
 DIGITS = 8  # of the release's digest, in the names of models
@@ -74,7 +76,9 @@ class Run:
                 f"{size}: its figures mean nothing. Rows of the release stand for materials that "
                 "are not there."
             )
-        return f"{size}." if self.size == "paper" else f"{size}: the paper's models are larger."
+        if self.size == "paper" or not self.experiment.source:
+            return f"{size}."
+        return f"{size}: the paper's models are larger."
 
     def there(self, kind: str, file: Path) -> Path:
         """The file of a material, or what stands for it."""
@@ -125,7 +129,12 @@ class Run:
         """At the experiment's size; `stages`: see `change`."""
         size = self.experiment.settings(self.size, system)
         changed = partial(change, size=size, teachers=teachers or {}, stages=stages)
-        return self.with_materials(read_recipe(path, changed))
+        try:
+            return self.with_materials(read_recipe(path, changed))
+        except UserError as error:
+            raise UserError(
+                f"{self.experiment.name}, its system {system.name} at the size {self.size}: {error}"
+            ) from error
 
 
 def change(
@@ -144,6 +153,8 @@ def change(
         values["base"] = base.get(values.get("kind"))
     given = values.get("stages")
     every = given[:stages] if isinstance(given, list) else []
+    if stages is not None and stages > (most := max(len(every), 1)):
+        raise Fault(f"it has {plural(most, 'stage')}, and the experiment wants the first {stages}")
     if isinstance(given, list):
         values["stages"] = every
     for stage in every:

@@ -23,6 +23,12 @@ def load_encoder(
     return encoder.load_encoder(model, device, precision=precision, processes=processes)
 
 
+def classes_of(base: str) -> int:
+    from retrieval.encoders.cross_encoder import load  # noqa: PLC0415
+
+    return load.classes_of(base)
+
+
 def chosen_device(device: str) -> str:
     """cpu or cuda."""
     from retrieval.encoders import loading  # noqa: PLC0415

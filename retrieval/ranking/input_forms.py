@@ -18,6 +18,12 @@ IN_WORDS = {
 FORMS = {"retriever": RETRIEVER_FORMS, "selector": SELECTOR_FORMS}  # of each kind of model
 
 
+NO_QUESTIONS = (
+    "The form QQ reads questions alone, and no candidate of {} has one: choose a form that reads "
+    "the answer, QQA of a retriever, QA of a selector."
+)
+
+
 def parts(form: str, question: str, answer: str) -> tuple[str, ...]:
     """What follows the query in a selector's input, in order."""
     texts = {"Q": question, "A": answer}

@@ -51,6 +51,17 @@ def run_path(release: Path, split: str, system: str) -> Path:
     return release / "trec" / f"{split}.{system}.run"
 
 
+def baseline_path(release: Path, split: str, system: str) -> Path:
+    """UserError where it brings none."""
+    path = run_path(release, split, system)
+    if not path.is_file():
+        raise UserError(
+            f"{release} lacks trec/{path.name}, as imported sets do: name runs of your own, and "
+            "one of them by --against."
+        )
+    return path
+
+
 def read_run(path: Path) -> Iterator[Scored]:
     """In the file's order, a line in memory at a time; UserError names a line that is wrong."""
     lines = ((number, line) for number, line in enumerate(read_lines(path), 1) if line.strip())

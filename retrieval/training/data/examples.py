@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from datasets import Dataset
 
 from core.errors import UserError
-from retrieval.ranking.input_forms import parts
+from retrieval.ranking.input_forms import NO_QUESTIONS, parts
 from retrieval.training.recipes.materials import RANK_FORMS, RELEASE, Candidate, Group
 from retrieval.training.recipes.recipe import Task
 
@@ -73,10 +73,7 @@ def _judged(task: Task, group: Group) -> Sequence[Candidate]:
 def _with_texts(task: Task, groups: Sequence[Group]) -> Iterator[Group]:
     questions = (one.question for group in groups for one in group.candidates)
     if task.form == "QQ" and groups and not any(questions):
-        raise UserError(
-            f"The form QQ reads questions alone, and no candidate of {task.material} has one: "
-            "choose a form that reads the answer, QA or QQA."
-        )
+        raise UserError(NO_QUESTIONS.format(task.material))
     if task.material == RELEASE or task.form in RANK_FORMS or "Q" in task.form[1:]:
         yield from groups
         return

@@ -56,7 +56,7 @@ def read_release(folder: Path) -> Release:
             reason = f"{Path(str(error.filename)).name}: {error.strerror}"
         raise UserError(
             f"{folder} is not a complete release ({reason}): name the folder that "
-            "`quorum release build` wrote, or the one in the archive."
+            "`quorum release build` or `import` wrote, or the one in the archive."
         ) from error
     held_out = _keys(splits["dev"], splits["test"])
     every = splits["train"]

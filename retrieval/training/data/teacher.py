@@ -110,6 +110,11 @@ def _records(some: Labelled) -> list[QueryRecord]:
 
 
 def _of_run(name: str, paths: Sequence[Path]) -> Teacher:
+    if missing := [path for path in paths if not path.is_file()]:
+        raise UserError(
+            f"The teacher {name} lacks {missing[0]}: name a run from the current folder, or by its "
+            "whole path."
+        )
     known = {(one.query, one.candidate): one.score for path in paths for one in read_run(path)}
     if max(known.values()) > 1:
         raise UserError(

@@ -334,7 +334,7 @@ def load_yaml(path: Path, what: str = "recipe") -> object:
             text = file.read(LARGEST_FILE + 1)
         if len(text) > LARGEST_FILE:
             raise UserError(f"{path} is not a {what}: it has over {LARGEST_FILE:,} bytes.")
-        return yaml.safe_load(text.decode("utf-8-sig"))
+        return yaml.load(text.decode("utf-8-sig"), _EachOnce)  # noqa: S506 - a safe loader
     except NO_YAML as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"{path} is not YAML in UTF-8 ({reason}): see recipes/.") from error
@@ -343,6 +343,18 @@ def load_yaml(path: Path, what: str = "recipe") -> object:
             f"The {what} {path} cannot be read ({error.strerror}): choose a file, such as those "
             "in recipes/."
         ) from error
+
+
+class _EachOnce(yaml.SafeLoader):
+    """Of a key that stands twice, the last value would count and the first be lost."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.YAMLError(f"line {key.start_mark.line + 1} has {key.value} once more")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
@@ -377,6 +389,7 @@ def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
             for name in SOURCES
             if name not in values
             and not all(name in stage for stage in of_stages)
+            and not (name == "epochs" and "max_steps" in values)
             and not (kind == "selector" and name in OF_RETRIEVERS)
         ),
     )
@@ -407,13 +420,8 @@ def _stages(
         if not isinstance(tasks, list) or not 0 < len(tasks) <= MOST_TASKS:
             raise Fault(f"{where} must have a list of 1 to {MOST_TASKS} tasks")
         parsed = tuple(
-            _task(
-                kind,
-                form,
-                known_only(task, OF_TASK, f"a task of {where}", places=PLACES),
-                materials,
-            )
-            for task in tasks
+            _task_of(f"task {place} of {where}", kind, form, task, materials)
+            for place, task in enumerate(tasks, 1)
         )
         if len({(task.material, task.form) for task in parsed}) < len(parsed):
             raise Fault(f"{where} has two tasks of one material and form: make one a sum")
@@ -423,6 +431,16 @@ def _stages(
             continue
         for task in parsed:
             yield replace(stage, tasks=(task,), curriculum=ROUND_ROBIN)
+
+
+def _task_of(
+    where: str, kind: str, form: str, values: object, materials: Mapping[str, Source]
+) -> Task:
+    known = known_only(values, OF_TASK, where, places=PLACES)
+    try:
+        return _task(kind, form, known, materials)
+    except Fault as fault:
+        raise Fault(f"{where}: {fault}") from fault
 
 
 def _task(kind: str, form: str, values: Values, materials: Mapping[str, Source]) -> Task:
@@ -435,7 +453,7 @@ def _task(kind: str, form: str, values: Values, materials: Mapping[str, Source])
     terms = parse_objective(kind, values.get("objective"))
     teacher = values.get("teacher")
     if needs_teacher(terms) != (teacher is not None):
-        needs = "needs a teacher" if teacher is None else "reads no teacher"
+        needs = "needs a teacher beside it" if teacher is None else "reads no teacher"
         raise Fault(f"the objective {' + '.join(term.name for term in terms)} {needs}")
     if source and source.kind == "sts" and any(term.name == "contrastive" for term in terms):
         raise Fault("contrastive reads labels of 0 and 1, and sts has scores between them")

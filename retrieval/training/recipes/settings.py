@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +32,8 @@ def known_only(
     if unknown := [name for name in values if name not in names]:
         where = "" if what == "it" else f" in {what}"
         belongs = places.get(unknown[0])
-        elsewhere = f" (it belongs {belongs})" if belongs else ""
+        [near] = difflib.get_close_matches(render(unknown[0]).strip("'"), names, n=1) or [""]
+        elsewhere = f" (it belongs {belongs})" if belongs else near and f" (did you mean {near}?)"
         raise Fault(
             f"there is no setting {render(unknown[0])}{where}{elsewhere}; there are "
             f"{', '.join(names)}"

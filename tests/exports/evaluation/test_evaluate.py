@@ -236,13 +236,21 @@ def test_a_damaged_release_is_refused(tmp_path: Path, name: str) -> None:
     assert f"{folder} is damaged" in refusal(run, folder)
 
 
-@pytest.mark.parametrize("against", ["bm25", "nowhere.run"])
-def test_a_baseline_that_is_not_there_is_refused(tmp_path: Path, against: str) -> None:
+@pytest.mark.parametrize(
+    ("against", "expected"),
+    [
+        ("bm25", "lacks trec/test.bm25.run"),
+        ("nowhere.run", "cannot be read: No such file or directory"),
+    ],
+)
+def test_a_baseline_that_is_not_there_is_refused(
+    tmp_path: Path, against: str, expected: str
+) -> None:
     folder = spread(random_extract(1, queries=20), tmp_path / "demo-1")
     write_runs(folder)
     (folder / "trec" / "test.bm25.run").unlink()
     run = folder / "trec" / "test.retriever.run"
-    assert "cannot be read: No such file or directory" in refusal(run, folder, against=against)
+    assert expected in refusal(run, folder, against=against)
 
 
 def test_the_command_prints_a_table_and_a_verdict(

@@ -90,7 +90,7 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     assert len(plain["runs"]) == len(distilled["runs"]) == 2
     assert plain["metrics"]["P@1"]["p"] is None  # the one that the other is tested against
     assert distilled["metrics"]["P@1"]["p"] is not None
-    [theirs, _] = found["papers"]["systems"]
+    [theirs] = found["papers"]["systems"]
     assert theirs["figures"] == {
         "P@1": {"value": pytest.approx(0.508), "deviation": pytest.approx(0.004)},
         "MAP": {"value": 0.48, "deviation": None},
@@ -112,6 +112,7 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
+@pytest.mark.django_db
 def test_a_size_that_there_is_not_is_refused_before_anything_is_trained(
     tmp_path: Path, experiment: Path
 ) -> None:
@@ -120,8 +121,17 @@ def test_a_size_that_there_is_not_is_refused_before_anything_is_trained(
     with pytest.raises(Error, match="table has no size 'huge': choose one of tiny, cpu, paper"):
         quorum("experiment", str(experiment), *words, "--size", "huge")
     (tmp_path / "distilled.yaml").write_text("kind: ranker\n")
-    with pytest.raises(Error, match="kind is 'ranker', and must be one of"):
+    with pytest.raises(Error, match=r"system distilled at the size tiny: .* kind is 'ranker', and"):
         quorum("experiment", str(experiment), *words, "--size", "tiny")
+    values = yaml.safe_load(experiment.read_text())
+    for system, expected in (
+        ({"stages": 2}, "it has 1 stage, and the experiment wants the first 2"),
+        ({"untrained": True}, "its base .* has no head to select with: name a retriever's recipe"),
+    ):
+        wrong = {"plain": {"recipe": "plain.yaml", **system}}
+        written(experiment, values | {"teachers": {}, "systems": wrong})
+        with pytest.raises(Error, match=expected):
+            quorum("experiment", str(experiment), *words, "--size", "tiny")
     assert not (tmp_path / "out").exists()
 
 
@@ -129,6 +139,7 @@ def test_a_size_that_there_is_not_is_refused_before_anything_is_trained(
     ("changed", "expected"),
     [
         ({"title": None}, "title is left out, and must be a text"),
+        ({"source": 4}, "source is 4, and must be a text"),
         ({"systems": {}}, "systems must map their names to recipes"),
         ({"systems": {"a": {}}}, "recipe of a is left out, and must be a text"),
         ({"systems": {"a": {"recipe": "a.yaml", "paper": {"P@2": 1}}}}, "no setting 'P@2' in the"),
@@ -311,7 +322,7 @@ def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
         return
     assert [one["name"] for one in found["systems"]] == run
     assert [one["name"] for one in found["papers"]["systems"]] == [
-        system.name for system in wanted.systems
+        system.name for system in wanted.systems if system.paper or system.lacks
     ]
     for measured in found["sets"]:
         assert [one["name"] for one in measured["systems"]] == run

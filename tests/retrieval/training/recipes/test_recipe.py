@@ -108,7 +108,10 @@ def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
             {"kind": "retriever", "form": "QQ", "mini_batch_size": 8, "objective": "mlm"},
             "mini_batch_size and objectives on tokens do not go together: leave one out",
         ),
-        ({"lerning_rate": 1e-5}, "there is no setting 'lerning_rate'; there are kind, form,"),
+        (
+            {"lerning_rate": 1e-5},
+            "there is no setting 'lerning_rate' (did you mean learning_rate?)",
+        ),
         (
             {"materials": {}},
             "there is no setting 'materials' (it belongs to a recipe with stages, beside them)",
@@ -213,16 +216,16 @@ def test_one_by_one_every_task_is_a_stage() -> None:
         ({"stages": ["tanda"]}, "stage 1 must map setting names to values"),
         (
             {"stages": [{"tasks": [{"material": "nq"}]}]},
-            "material is 'nq', and must be one of release, quora, qrp",
+            "task 1 of stage 1: material is 'nq', and must be one of release, quora, qrp",
         ),
         (
             {"stages": [{"tasks": [{"material": "qrp", "form": "QAQ"}]}]},
-            "form is 'QAQ', and must be one of RANK, QRANK",
+            "task 1 of stage 1: form is 'QAQ', and must be one of RANK, QRANK",
         ),
         (
             {"stages": [{"tasks": [{"material": "release", "objective": "mnr"}]}]},
-            "the objective mnr is for a retriever, and this recipe is for a selector: choose one "
-            "of binary, distil-hinton, distil-gabburo, mlm",
+            "task 1 of stage 1: the objective mnr is for a retriever, and this recipe is for a "
+            "selector: choose one of binary, distil-hinton, distil-gabburo, mlm",
         ),
         (
             {"stages": [{"tasks": [{"material": "release"}], "materials": {}}]},
@@ -230,23 +233,23 @@ def test_one_by_one_every_task_is_a_stage() -> None:
         ),
         (
             {"stages": [{"tasks": [{"material": "release", "epochs": 1}]}]},
-            "there is no setting 'epochs' in a task of stage 1 (it belongs to a stage, or beside",
+            "there is no setting 'epochs' in task 1 of stage 1 (it belongs to a stage, or besid",
         ),
         (
             {"stages": [{"tasks": [{"material": "release", "objective": {}}]}]},
-            "objective is {}, and must name an objective, or several with weights",
+            "task 1 of stage 1: objective is {}, and must name an objective, or several with",
         ),
         (
             {"stages": [{"tasks": [{"material": "release", "objective": "distil-gabburo"}]}]},
-            "the objective distil-gabburo needs a teacher",
+            "task 1 of stage 1: the objective distil-gabburo needs a teacher",
         ),
         (
             {"stages": [{"tasks": [{"material": "release", "teacher": "minilm"}]}]},
-            "the objective binary reads no teacher",
+            "task 1 of stage 1: the objective binary reads no teacher",
         ),
         (
             {"stages": [{"tasks": [{"material": "release", "objective": "distil-hinton"}]}]},
-            "distil-hinton lacks its lambda, from 0 to 1",
+            "task 1 of stage 1: distil-hinton lacks its lambda, from 0 to 1",
         ),
         (
             {
@@ -254,7 +257,7 @@ def test_one_by_one_every_task_is_a_stage() -> None:
                     {"tasks": [{"material": "qrp", "objective": "distil-gabburo", "teacher": "a"}]}
                 ]
             },
-            "a teacher scores one candidate, and RANK reads a whole rank",
+            "task 1 of stage 1: a teacher scores one candidate, and RANK reads a whole rank",
         ),
         (
             {"stages": [{"tasks": [{"material": "release"}, {"material": "release"}]}]},
@@ -271,7 +274,7 @@ def test_one_by_one_every_task_is_a_stage() -> None:
                 "materials": {"sts": {"kind": "sts", "file": "sts.tsv"}},
                 "stages": [{"tasks": [{"material": "sts", "objective": "contrastive"}]}],
             },
-            "contrastive reads labels of 0 and 1, and sts has scores between them",
+            "task 1 of stage 1: contrastive reads labels of 0 and 1, and sts has scores between",
         ),
         ({"materials": []}, "materials must map names to a kind and a file"),
         ({"materials": {"release": {}}}, "a material cannot be called 'release'"),
@@ -279,7 +282,7 @@ def test_one_by_one_every_task_is_a_stage() -> None:
         ({"materials": {"a": {"kind": "pairs"}}}, "the material a lacks its file"),
         (
             {"kind": "retriever", "form": "QQ", "stages": [{"tasks": [{"material": "qrp"}]}]},
-            "a retriever cannot read the material qrp",
+            "task 1 of stage 1: a retriever cannot read the material qrp",
         ),
     ],
 )
@@ -302,6 +305,7 @@ def test_a_wrong_stage_is_named_with_what_may_stand_there(
         (b"#" * 200_000, "has over 20,000 bytes"),
         (b"kind: !!python/object/apply:os.system [ls]", "is not YAML in UTF-8"),
         (b"kind: 2020-13-45", "is not YAML in UTF-8"),
+        (b"kind: selector\nform: QQ\nkind: retriever", "(line 3 has kind once more)"),
         (b"kind: 2020-01-01T00:00:00+99:99", "is not YAML in UTF-8"),
         (b"x: !!int abc", "is not YAML in UTF-8"),
         (b"x: !!int ''", "is not YAML in UTF-8"),
