@@ -83,7 +83,8 @@ def write_sentences(size: Size, path: Path) -> None:
         writer.writerow(("question", "sentence", "label"))
         for one in _some(asked, size.transferred):
             for number, sentence in enumerate(one["candidates"]):
-                writer.writerow((one["question"], sentence, int(number in one["positives"])))
+                if sentence.strip():
+                    writer.writerow((one["question"], sentence, int(number in one["positives"])))
 
 
 def pairs_to_learn() -> Iterator[Pair]:

@@ -32,7 +32,7 @@ import benchmarks.ready  # noqa: F401
 from annotation.protocol.aggregation.calibration import by_agreement
 from annotation.protocol.aggregation.choice import AGGREGATORS, choose
 from annotation.protocol.aggregation.table import UNKNOWN, Floats, VoteTable, with_known
-from annotation.protocol.labels.claims import MAJORITY
+from annotation.protocol.labels.claims import MAJORITY, Claims
 from benchmarks import folders
 from benchmarks.main_job import machine
 
@@ -61,7 +61,6 @@ Shares = Callable[[VoteTable], Floats]
 class Size:
     orders: int = 50
     peers_orders: int = 3  # of crowd-kit's, which take minutes
-    adaptive_orders: int = 10  # they fit several times an order
     votes: int = 1_000_000  # of the made-up table that is timed
     sets: Sequence[str] = tuple(SETS)
 
@@ -148,10 +147,12 @@ def least_sure_first(stock: Stock, budget: int, seed: int) -> Iterator[tuple[int
             choice, fitted = choose(table, seed=seed), paid
         weights = AGGREGATORS[choice.name](table)
         yield paid, accuracy(table, weights.shares(table), stock.crowd.gold)
-        chances = by_agreement(table, weights, choice.map)(weights.log_odds(table))
+        fitted_map = by_agreement(table, weights, choice.map)
+        claims = Claims(choice.name, fitted_map.offset, fitted_map.slope, None)
+        sure = np.array([claims.confidence(one) for one in weights.log_odds(table).tolist()])
         can_grow = asked & (votes < np.minimum(MOST_VOTES, stock.of_item))
         places = min(ceil(hits * PASS), budget - paid) * REAL_ITEMS
-        order = np.argsort(np.where(can_grow, np.abs(chances - 0.5), np.inf), kind="stable")
+        order = np.argsort(np.where(can_grow, sure, np.inf), kind="stable")
         more = order[: min(places, can_grow.sum())]
         if not len(more):
             return
@@ -209,8 +210,7 @@ def of_set(name: str, size: Size, data: Path) -> dict[str, Any]:
         shares[CHOSEN] = shares[names[-1]]
         for aggregator, given in shares.items():
             accuracies.setdefault(aggregator, []).append(accuracy(table, given, crowd.gold))
-        if order < size.adaptive_orders:
-            at_cost.append(dict(least_sure_first(stock, costs[-1], order)))
+        at_cost.append(dict(least_sure_first(stock, costs[-1], order)))
     print(f"{name}: {fmean(accuracies[CHOSEN]):.4f}, majority {fmean(accuracies[MAJORITY]):.4f}")
     return {
         "items": len(crowd.gold),
@@ -229,15 +229,14 @@ def _costs(
 ) -> dict[str, Any]:
     """In assignments, controls included, over the same orders: at shares of what two votes and a
     third at a tie cost, and at how small a share the accuracy is their majority's."""
-    orders = len(at_cost)
     shares = np.linspace(0.4, 1, 31)
     made = np.array(
         [
             [_reached(curve, share * cost) for share in shares]
-            for cost, curve in zip(costs, at_cost, strict=False)
+            for cost, curve in zip(costs, at_cost, strict=True)
         ]
     ).mean(axis=0)
-    least, cost = fmean(majorities[:orders]), fmean(costs[:orders])
+    least, cost = fmean(majorities), fmean(costs)
     first = fmean(min(curve) for curve in at_cost) / cost  # no less can be paid
     enough = shares[(made >= least) & (shares >= first)]
     return {

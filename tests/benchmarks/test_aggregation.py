@@ -74,7 +74,7 @@ def test_every_aggregator_is_measured_on_every_set_and_the_run_is_kept_with_its_
     }
     assert quick.keys() == PEERS.keys()
     monkeypatch.setattr(aggregation, "PEERS", quick)
-    tiny = Size(orders=2, peers_orders=1, adaptive_orders=1, votes=3000, sets=("RTE", "adult"))
+    tiny = Size(orders=2, peers_orders=1, votes=3000, sets=("RTE", "adult"))
     monkeypatch.setattr(aggregation, "Size", lambda orders: tiny)
     assert aggregation.main(["--data", str(data), "--orders", "2"]) == 0
     kept = (folders.RESULTS / "aggregation.json").read_text()
