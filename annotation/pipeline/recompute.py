@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.changes import Changes, in_parts
+from annotation.pipeline.changes import Changes, in_parts, mark_hits_of
 from annotation.pipeline.collecting.review import exclude_careless, review
 from annotation.pipeline.labelling.label import Outcome, counts, fit_again, news, relabel
 from annotation.pipeline.labelling.tallies import count_all_again
@@ -69,7 +69,8 @@ def fit_to_all(campaign: Campaign) -> None:
         return
     with transaction.atomic():
         campaign = locked(campaign)
-        fit_again(campaign)
+        if fit_again(campaign):  # the next pass asks for what is no longer sure
+            mark_hits_of(campaign.triplets.filter(status=Triplet.Status.OPEN))
 
 
 def _outcomes(triplets: Sequence[int]) -> Iterator[tuple[int, Outcome]]:

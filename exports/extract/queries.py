@@ -29,7 +29,7 @@ from exports.extract.parquet_table import TableFile
 from exports.extract.votes import Votes, VoteStream, judgments
 from exports.layout.files import COUNTS, JUDGMENTS, QUERIES
 from exports.layout.manifest import is_aggregated, tells_sources
-from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line
+from retrieval.ranking.records import EXPERT, ID_LENGTH, CandidateRecord, QueryRecord, line
 
 CANDIDATES_PER_STEP = 6_000
 ROWS = 2_000  # fetched at a time
@@ -202,6 +202,9 @@ def _record(
             aggregated=claims_on is not None,
             posterior=claims_on(one).shown(one.log_odds) if claims_on else None,
             majority=strict_majority(one.votes or 0, one.yes or 0) if claims_on else None,
+            overruled=claims_on(one).said(one.log_odds)
+            if claims_on and one.label_source == EXPERT
+            else None,
         )
         for one in query.candidates
         if one.label is not None

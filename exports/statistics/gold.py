@@ -44,7 +44,9 @@ class Gold:
     def add(self, query: str, candidate: CandidateRecord) -> None:
         """A released label, as it was before experts decided."""
         yes, no, source = candidate.yes, candidate.no, candidate.label_source
-        label = label_before_experts(candidate.label, source, yes + no, yes, self.policy)
+        label = label_before_experts(
+            candidate.label, source, yes + no, yes, self.policy, candidate.overruled
+        )
         pattern = None if label is None else Pattern(label, yes, no)
         self.audit.add(pattern, decided=source == "expert")
         if votes := self.votes.get((query, candidate.id)):

@@ -147,6 +147,8 @@ def gold_schema(*, decides: bool) -> Mapping[str, Any]:
 def record_schema(retrievers: Sequence[str], extra: Sequence[RecordColumn]) -> Mapping[str, Any]:
     """A candidate tells which of the retrievers found it; in an imported dataset, it may."""
     candidate = _object((*CANDIDATE_COLUMNS, *extra))
+    if "aggregation" in candidate:
+        candidate["aggregation"]["overruled"] = Maybe(LABEL)
     if retrievers:
         ranks = {name: Maybe(each.rule) for name, each in pooled_columns(retrievers).items()}
         candidate["found_by"] = Maybe(ranks)

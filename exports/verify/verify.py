@@ -62,6 +62,11 @@ LEFT_OUT = (
     "shows whether a control is among them, and which triplets are open or unresolved and what the "
     "assignments cost is taken from the campaign."
 )
+AGGREGATED = (
+    f"{CAMPAIGN}: which aggregator was chosen, and the map from its claims to chances, are taken as "
+    "stated. With the judgments, labels and chances are made again by them; without, they are "
+    "taken as stated, too."
+)
 NO_GOLD = "There is no gold: the label error is not known."
 DAMAGED = (
     "Labels, figures and formats were not recomputed: {} missing or damaged, see the differences."
@@ -197,6 +202,8 @@ def _list_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
             f"{records.imported:,} labels came with the dataset: no votes show how they were made, "
             "and which triplets are open or unresolved is taken from the campaign."
         )
+    if facts.aggregated:
+        findings.unchecked.append(AGGREGATED)
     findings.unchecked.append(TAKEN_ON_TRUST)
 
 

@@ -10,8 +10,9 @@ retriever's. Where several retrievers found the candidates, `rank` is that of th
 counts the valid votes: "yes, both ask the same". In a campaign whose labels need not be their
 majorities, `label_source` follows the label: majority, expert, import, or aggregator. Where an
 aggregator may make labels, "aggregation" follows: {"posterior": 0.9713, "majority": 1}, the chance
-of label 1 and what the majority of the votes is, or null. Ranks may have gaps in
-train: a candidate without a label is in no release. A candidate's id is that of its
+of label 1 and what the majority of the votes is, or null; where an expert decided, "overruled" is
+the label that the aggregator makes. Ranks may have gaps in train: a candidate without a label is in
+no release. A candidate's id is that of its
 question/answer pair, the same under every query.
 UTF-8, one "\\n" a line, keys in this order. Pure: it knows neither Django nor a database.
 """
@@ -28,6 +29,7 @@ import orjson
 
 # Of a pair's key, a sha256: 80 bits tell the pairs of any database apart, and fit into a column.
 ID_LENGTH = 20
+EXPERT = "expert"  # the source of a label
 
 
 class DatasetError(ValueError):
@@ -49,6 +51,7 @@ class CandidateRecord:
     aggregated: bool = False  # the next two are known
     posterior: float | None = None
     majority: int | None = None
+    overruled: int | None = None  # the aggregator's label, where an expert decided
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,9 @@ def _to_dict(candidate: CandidateRecord) -> dict[str, object]:
 
 
 def _aggregation(candidate: CandidateRecord) -> dict[str, object]:
-    made = {"posterior": candidate.posterior, "majority": candidate.majority}
+    made: dict[str, object] = {"posterior": candidate.posterior, "majority": candidate.majority}
+    if candidate.overruled is not None:
+        made["overruled"] = candidate.overruled
     return {"aggregation": made}
 
 
@@ -134,4 +139,5 @@ def _from_dict(values: dict[str, Any]) -> CandidateRecord:
         aggregated=made is not None,
         posterior=made and made["posterior"],
         majority=made and made["majority"],
+        overruled=made and made.get("overruled"),
     )

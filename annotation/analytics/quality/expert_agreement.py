@@ -9,6 +9,7 @@ from django.db.models import Count, Q, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, ExpertLabel, Triplet
+from annotation.pipeline.labelling.label import overruled
 from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING, ROWS
 from annotation.protocol.estimates.audit_plan import is_pilot, labels_for_width
 from annotation.protocol.estimates.certificate import Certificate, Way, certify, ways
@@ -41,6 +42,7 @@ class _Said(NamedTuple):
     source: str | None
     votes: int
     positive: int
+    overruled: int | None  # the aggregator's label
     labels: int
     yes: int
     sampled: int
@@ -64,31 +66,38 @@ def _audit(campaign: Campaign, said: Counter[_Said], *, only_judged: bool) -> Au
     """`only_judged`: to count all labels takes long, and without a judged one is for nothing."""
     audit = Audit()
     for row in said.elements():
-        pattern = _pattern(campaign.policy, row.label, row.source, row.votes, row.positive)
+        pattern = _pattern(
+            campaign.policy, row.label, row.source, row.votes, row.positive, row.overruled
+        )
         if pattern and row.sampled:
             verdict = Verdict(pattern.label, row.sampled_yes, row.sampled - row.sampled_yes)
             audit.judge(pattern, verdict)
     if audit.judged or not only_judged:
         rows = campaign.triplets.filter(status=Triplet.Status.LABELLED).order_by()
-        for label, source, votes, positive, labels in rows.values_list(*COLUMNS).annotate(
-            labels=Count("pk")
-        ):
-            pattern = _pattern(campaign.policy, label, source, votes, positive)
+        rows = rows.annotate(overruled=overruled(campaign)).values_list(*COLUMNS, "overruled")
+        for label, source, *votes, labels in rows.annotate(labels=Count("pk")):
+            pattern = _pattern(campaign.policy, label, source, *votes)
             audit.add(pattern, decided=source == Triplet.LabelSource.EXPERT, labels=labels)
     return audit
 
 
 def _pattern(
-    policy: Policy, label: int | None, source: str | None, votes: int, positive: int
+    policy: Policy,
+    label: int | None,
+    source: str | None,
+    votes: int,
+    positive: int,
+    said: int | None,
 ) -> Pattern | None:
-    before = label_before_experts(label, source, votes, positive, policy)
+    before = label_before_experts(label, source, votes, positive, policy, said)
     return None if before is None else Pattern(before, positive, votes - positive)
 
 
 def _said(campaign: Campaign) -> Iterator[_Said]:
     labels = ExpertLabel.objects.filter(triplet__campaign=campaign).order_by()
     columns = (f"triplet__{column}" for column in ("status", *COLUMNS))
-    rows = labels.values_list("triplet", *columns).annotate(
+    labels = labels.annotate(overruled=overruled(campaign, "triplet__"))
+    rows = labels.values_list("triplet", *columns, "overruled").annotate(
         labels=Count("pk"),
         yes=Sum(BLIND),
         sampled=Count("pk", filter=SAMPLED),

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import Expression, F, FloatField, Sum, Value
+from django.db.models import Case, Expression, F, FloatField, IntegerField, Sum, Value, When
 
 from annotation.models import Aggregation, Campaign, Triplet, TripletCount, Worker
 from annotation.pipeline.changes import in_parts, is_most, triplets_of
@@ -16,7 +16,7 @@ from annotation.pipeline.labelling.votes import (
     deciding_experts,
     tallies,
 )
-from annotation.protocol.labels.claims import NO_CLAIMS, Claims
+from annotation.protocol.labels.claims import MAJORITY, NO_CLAIMS, Claims
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
 
@@ -59,13 +59,15 @@ def relabel(campaign: Campaign, hits: Sequence[int]) -> Sequence[int]:
     return list(campaign.hits.order_by("pk").values_list("pk", flat=True))
 
 
-def fit_again(campaign: Campaign) -> None:
-    """Nothing where the last fit has seen all there is; with the campaign locked."""
+def fit_again(campaign: Campaign) -> bool:
+    """False where the last fit has seen all there is; with the campaign locked."""
     from annotation.pipeline.labelling import aggregate  # noqa: PLC0415 - see relabel
 
-    if not aggregate.is_fitted(campaign):
-        aggregate.store_fit(campaign)
-        write_labels(campaign)
+    if aggregate.is_fitted(campaign):
+        return False
+    aggregate.store_fit(campaign)
+    write_labels(campaign)
+    return True
 
 
 def claims_of(campaign: Campaign) -> Claims:
@@ -86,6 +88,19 @@ def claimed(policy: Policy, path: str = "") -> Expression | F:
     if policy.aggregation == "majority":
         return Value(None, output_field=FloatField())
     return F(f"{path}posterior__log_odds")
+
+
+def overruled(campaign: Campaign, path: str = "") -> Expression:
+    """What the aggregator says of a triplet at this path that experts decided, else null."""
+    if claims_of(campaign).aggregator == MAJORITY:
+        return Value(None, output_field=IntegerField())
+    by_experts = {f"{path}label_source": Triplet.LabelSource.EXPERT}
+    log_odds = f"{path}posterior__log_odds"
+    return Case(
+        When(**by_experts, **{f"{log_odds}__gt": 0}, then=1),
+        When(**by_experts, **{f"{log_odds}__lt": 0}, then=0),
+        output_field=IntegerField(),
+    )
 
 
 def write_labels(campaign: Campaign) -> int:

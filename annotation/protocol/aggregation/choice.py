@@ -1,4 +1,4 @@
-"""Which aggregator, by how well each foretells controls and experts' labels that it is not given.
+"""Which aggregator, by how well each foretells controls that it is not given.
 
 Controls have many votes, items two or three: so a control's votes are dealt into as many rows as
 they make items of that size. Whole controls are hidden, a fold at a time. Half of the controls

@@ -5,7 +5,7 @@ items of label 1, another for those of 0, as it must be where workers miss more 
 Workers are of one population: what is known of all is the prior of each, as strong as their
 differences allow (a beta-binomial's likelihood says how strong), so that somebody with three
 votes counts nearly as the average, and somebody with three hundred as themselves. Found by
-variational Bayes, from controls and experts' labels as known answers.
+variational Bayes, with the controls as known answers.
 """
 
 from __future__ import annotations

@@ -42,6 +42,8 @@ class Claims:
 
     def confidence(self, log_odds: float) -> float:
         """In the label that it has, even where the map thinks more of the other one."""
+        if not log_odds:  # it has none
+            return 0.5
         chance = self._chance(log_odds)
         return chance if log_odds > 0 else 1 - chance
 

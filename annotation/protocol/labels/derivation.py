@@ -57,7 +57,17 @@ def _by_votes(evidence: Evidence, policy: Policy) -> Label:
 
 
 def label_before_experts(
-    label: int | None, source: LabelSource | str | None, votes: int, positive: int, policy: Policy
+    label: int | None,
+    source: LabelSource | str | None,
+    votes: int,
+    positive: int,
+    policy: Policy,
+    said: int | None = None,
 ) -> int | None:
-    """What the label error is about: where an expert decided, the label that the votes make."""
-    return decide_tally(votes, positive, policy).value if source == "expert" else label
+    """What the label error is about: where an expert decided, the label that the votes make.
+
+    `said`: of these votes, by the aggregator.
+    """
+    if source != "expert":
+        return label
+    return decide_tally(votes, positive, policy).value if said is None else said

@@ -15,6 +15,7 @@ from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
 from annotation.pipeline.adjudicate import WHY_NOT, Pile, What, pile_of, pile_with, piles_of
 from annotation.pipeline.gold.gold_file import MAX_NOTE
+from annotation.pipeline.labelling.label import overruled
 from annotation.protocol.labels.derivation import label_before_experts
 from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.policy.policy import Policy
@@ -174,10 +175,12 @@ def _revealed(pile: Pile, triplet: Triplet, own: ExpertLabel) -> Revealed:
     reports = ItemReport.objects.filter(item__triplet=triplet).order_by("pk")
     policy, votes = pile.campaign.policy, (triplet.votes, triplet.positive_votes)
     by_votes = decide_tally(*votes, policy, triplet.cannot_judge)
+    of_triplet = Triplet.objects.filter(pk=triplet.pk)
+    said = of_triplet.annotate(said=overruled(pile.campaign)).values_list("said", flat=True).get()
     return Revealed(
         own=own,
         status=by_votes.status,
-        label=label_before_experts(triplet.label, triplet.label_source, *votes, policy),
+        label=label_before_experts(triplet.label, triplet.label_source, *votes, policy, said),
         decides=own.adjudicated and policy.adjudication == "decide",
         pile=None if own.adjudicated else _where_to_decide(triplet, pile.campaign),
         yes=triplet.positive_votes,

@@ -54,7 +54,8 @@ class CheckedGold:
     def claim_on(self, query: str, candidate: str, stated: CandidateRecord | None) -> Claim:
         if self.claims is None and stated is not None:
             by_aggregator = stated.label_source == AGGREGATOR
-            return Claim(stated.label if by_aggregator else None, True, stated.posterior)
+            said = stated.label if by_aggregator else stated.overruled
+            return Claim(said, True, stated.posterior)
         return (self.claims or {}).get((query, candidate), NO_CLAIM)
 
     def decided(self, query: str) -> set[str]:

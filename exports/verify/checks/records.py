@@ -19,7 +19,7 @@ from exports.verify.checks.pooled_ranks import pool_faults
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
 from exports.verify.schemas import PLACEMENT_SCHEMA, read_lines, record_schema
-from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
+from retrieval.ranking.records import EXPERT, ID_LENGTH, CandidateRecord, QueryRecord, line, parse
 
 MADE = {"expert": f"that of {GOLD}", "aggregator": "that of the aggregator"}
 LAST_DECIMAL = 0.00011  # of a posterior
@@ -199,6 +199,9 @@ def _claim_fault(candidate: CandidateRecord, claim: Claim, facts: Facts) -> str 
     majority = strict_majority(candidate.yes + candidate.no, candidate.yes)
     if candidate.majority != majority:
         return f"majority {candidate.majority}, that of its votes is {majority}"
+    said = claim.said if candidate.label_source == EXPERT else None
+    if candidate.overruled != said:
+        return f"overruled {candidate.overruled}, the aggregator says {said}"
     stated, made = candidate.posterior, claim.posterior
     if (stated is None) != (made is None) or abs((stated or 0) - (made or 0)) > LAST_DECIMAL:
         return f"posterior {stated}, by the votes and controls {made}"

@@ -8,9 +8,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from django.db.models import F
 
+from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.models import Aggregation, Campaign, ExpertLabel, Posterior
 from annotation.pipeline.labelling import aggregate
+from annotation.pipeline.labelling.label import write_labels
+from annotation.pipeline.recompute import fit_to_all
 from annotation.protocol.aggregation import calibration
 from annotation.protocol.aggregation.calibration import LogisticMap
 from annotation.protocol.aggregation.choice import Choice
@@ -59,7 +63,9 @@ def change_first(folder: Path, change: Callable[[dict[str, Any]], object]) -> No
 def test_each_label_has_its_chance_its_source_and_its_majority(
     release: Path, campaign: Campaign
 ) -> None:
-    assert verify(release).differences == []
+    report = verify(release)
+    assert report.differences == []
+    assert any("which aggregator was chosen" in one for one in report.unchecked)
     rows = candidates(release)
     claims = Aggregation.objects.get(campaign=campaign).claims
     shown = {claims.shown(one.log_odds) for one in Posterior.objects.all()}
@@ -116,6 +122,49 @@ def test_another_aggregator_is_named_by_the_chances(release: Path) -> None:
     change_object(release / "campaign.json", other)
     sealed(release)
     assert "by the votes and controls" in found(release)
+
+
+def test_what_an_expert_overruled_is_still_wrong_to_the_audit(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    """The majority has no label there, and the aggregator's is not the expert's."""
+    campaign.policy_data |= {"adjudication": "decide"}
+    campaign.save()
+    fit_to_all(campaign)
+    tied = campaign.triplets.get(votes=2 * F("positive_votes"))
+    right = 1 - tied.label
+    ExpertLabel.objects.filter(triplet=tied).delete()
+    ExpertLabel.objects.create(
+        triplet=tied,
+        expert="gil",
+        label=right,
+        source="sample",
+        adjudicated=True,
+    )
+    write_labels(campaign)
+    tied.refresh_from_db()
+    assert (tied.label, tied.label_source) == (right, "expert")
+    error = expert_figures(campaign).label_error
+    assert error is not None
+    assert error.wrong == 1
+    export(campaign, tmp_path / "release")
+    assert verify(tmp_path / "release").differences == []
+    stated = document(tmp_path / "release", "stats.json")["campaign"]
+    assert stated["label_error"] == pytest.approx(error.share, abs=1e-4)
+    assert stated["label_error_triplets"] == 21
+    [row] = [one for one in candidates(tmp_path / "release") if one.label_source == "expert"]
+    assert row.overruled == 1 - right
+
+    def turn(rows: list[dict[str, Any]]) -> None:
+        for query in rows:
+            for one in query["candidates"]:
+                if one["label_source"] == "expert":
+                    one["aggregation"]["overruled"] = right
+
+    for split in ("train", "dev", "test"):
+        change_lines(tmp_path / "release" / f"{split}.jsonl", turn)
+    sealed(tmp_path / "release")
+    assert f"overruled {right}, the aggregator says {1 - right}" in found(tmp_path / "release")
 
 
 def test_adaptive_campaigns_are_counted_by_what_is_sure(campaign: Campaign, tmp_path: Path) -> None:

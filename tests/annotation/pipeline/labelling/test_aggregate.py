@@ -1,6 +1,7 @@
 """Labels by the aggregator that a campaign's own controls chose."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,16 +15,18 @@ from annotation.models import (
     Assignment,
     Campaign,
     Exclusion,
+    ExpertLabel,
     Posterior,
     Worker,
 )
 from annotation.pipeline.advance import Pass
 from annotation.pipeline.labelling import aggregate
 from annotation.pipeline.labelling.label import Outcome, relabel, write_labels
-from annotation.pipeline.recompute import audit
+from annotation.pipeline.recompute import audit, fit_to_all
 from annotation.protocol.aggregation.calibration import LogisticMap
 from annotation.protocol.aggregation.choice import Choice
 from annotation.protocol.aggregation.table import MOST_ODDS
+from annotation.protocol.labels.claims import Claims
 from tests.annotation.commands.test_commands import run_json
 from tests.annotation.support.annotators import Annotators
 from tests.annotation.support.biased_crowd import biased_crowd, submitted
@@ -256,6 +259,24 @@ def test_somebody_who_is_known_to_be_right_ends_the_asking_alone(
     monkeypatch.setattr(aggregate, "choose", lambda _: sure)
     done = work_off(adaptive, lambda _: lambda query, rank: 1)
     assert (done.finished, tallies(adaptive)) == (True, [(1, 1, 1)] * 25)
+
+
+def test_what_a_release_finds_unsure_is_asked_for_by_the_next_pass(
+    adaptive: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sure = Choice("majority", 20, {"majority": 0.1}, LogisticMap(slope=3.0))
+    monkeypatch.setattr(aggregate, "choose", lambda _: sure)
+    assert work_off(adaptive, lambda _: lambda query, rank: int(rank == 1)).finished
+    triplet = adaptive.campaign.triplets.first()
+    ExpertLabel.objects.create(triplet=triplet, expert="gil", label=1, source="sample")
+    monkeypatch.setattr(aggregate, "choose", lambda _: replace(sure, map=LogisticMap(slope=0.5)))
+    fit_to_all(adaptive.campaign)
+    assert adaptive.campaign.triplets.filter(status="open").exists()
+    assert adaptive.advance().assignments_requested > 0
+
+
+def test_a_tie_is_not_sure_at_all() -> None:
+    assert Claims("two coins", -2.0, 1.5, None).confidence(0.0) == 0.5
 
 
 def test_the_rest_of_the_budget_goes_to_the_least_sure(set_stage: SetStage) -> None:
