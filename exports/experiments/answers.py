@@ -8,10 +8,8 @@ the best answers. The index that people search stays the one that it was.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from core.progress import no_progress
 from exports.experiments.experiment import ACCURACY, System
 from exports.experiments.release_materials import QUESTIONS
 from exports.experiments.table import NOTE, markdown, printed
@@ -22,7 +20,6 @@ from retrieval.answering.answer import CANDIDATES, Answerer
 from retrieval.answering.answer_match import PROXY
 from retrieval.answering.known_answers import read_known
 from retrieval.answering.scoring import Outcome, compared, outcomes
-from retrieval.index.versions import choose, current_indexes
 from retrieval.indexing.build import build_index
 from retrieval.ranking.bootstrap import LEVEL
 from retrieval.ranking.fusion import ALONE, BM25
@@ -50,9 +47,8 @@ def run_answers(run: Run) -> dict[str, Any]:
         name: run.train(name, recipe, f"{number} of {len(every)}, {name}")
         for number, (name, recipe) in enumerate(every.items(), 1)
     }
-    with _index_kept():
-        opened = OpenSystems(run.device)
-        answerers = {one.name: _answerer(run, one, models, trained, opened) for one in systems}
+    opened = OpenSystems(run.device)
+    answerers = {one.name: _answerer(run, one, models, trained, opened) for one in systems}
     asked = {}
     for name, questions in known.items():
         run.begin(f"Answering {name}", len(questions) * len(systems))
@@ -96,16 +92,6 @@ def _models(run: Run, system: System) -> Iterator[tuple[str, Model]]:
             yield kind, Model(name, run.recipe(path, system, stages=-1 if untuned else None))
 
 
-@contextmanager
-def _index_kept() -> Iterator[None]:
-    before = [index for index in current_indexes() if index.corpus is None]
-    try:
-        yield
-    finally:
-        for index in before:
-            choose(index)
-
-
 def _answerer(
     run: Run,
     system: System,
@@ -118,7 +104,7 @@ def _answerer(
     retriever = of_system["retriever"]
     folder = run.model(retriever.name) / best(trained[retriever.name])
     run.begin(f"Indexing for {system.name}", 0)
-    index = build_index(str(folder), retriever.recipe.form, run.device, no_progress)
+    index = build_index(str(folder), retriever.recipe.form, run.device, current=False)
     selector = str(run.model(of_system["selector"].name)) if "selector" in of_system else None
     retrievers = (BM25,) if system.answering.search == BM25 else ALONE
     return opened.answerer(Parts(system.name, index, selector, retrievers))

@@ -7,7 +7,7 @@ paper prints.
     teachers:                              # models that recipes name, trained first
       teacher: ../reranking/teacher.yaml
     sets:                                  # what else is measured: materials, by `material measure`
-      STS: {kind: sts, file: ../../var/data/materials/sts-test.tsv}
+      STS: {kind: sts, file: $QUORUM_DATA/materials/sts-test.tsv}
       QQP: {kind: pairs, file: qqp-test.tsv, dev: qqp.tsv, by: accuracy}
     systems:
       public: {recipe: ../reranking/public.yaml, paper: {P@1: [50.82, 0.38], STS: {Pearson: 85.4}}}
@@ -22,7 +22,7 @@ paper prints.
 
 An experiment of answers asks the database questions whose answers are known:
 
-    questions: {NQ: ../../var/data/materials/nq.jsonl}     # see `model evaluate-answers`
+    questions: {NQ: $QUORUM_DATA/materials/nq.jsonl}     # see `model evaluate-answers`
     systems:
       all: {recipe: search.yaml, selector: selector.yaml, paper: {NQ: 50.5}}
       untuned: {recipe: search.yaml, selector: selector.yaml, untuned: true}  # without last stages
@@ -48,7 +48,7 @@ from retrieval.ranking.thresholds import BY, By
 from retrieval.registry.training_record import NAME
 from retrieval.training.data.release_splits import SPLITS
 from retrieval.training.recipes import settings
-from retrieval.training.recipes.materials import Source
+from retrieval.training.recipes.materials import Source, located
 from retrieval.training.recipes.recipe import MOST_STAGES, OF_STAGE, load_yaml
 from retrieval.training.recipes.settings import Fault, Values, known_only
 
@@ -164,7 +164,7 @@ def _parsed(values: object, path: Path) -> Experiment:
         for name, of in _mapping(given, "sets", "their names to materials").items()
     )
     questions = {
-        str(name): folder / _text(f"questions {name}", file)
+        str(name): located(folder, _text(f"questions {name}", file))
         for name, file in _mapping(given, "questions", "names to files").items()
     }
     if questions and (sets or given.get("teachers")):
@@ -228,8 +228,8 @@ def _set(name: str, values: object, folder: Path) -> MeasuredSet:
     dev, among = given.get("dev"), given.get("among")
     return MeasuredSet(
         name,
-        Source(kind, folder / _text(f"file of {name}", given.get("file"))),
-        None if dev is None else folder / _text(f"dev of {name}", dev),
+        Source(kind, located(folder, _text(f"file of {name}", given.get("file")))),
+        None if dev is None else located(folder, _text(f"dev of {name}", dev)),
         settings.one_of(f"by of {name}", given.get("by", "f1"), tuple(BY)),  # type: ignore[arg-type]
         None if among is None else settings.whole(f"among of {name}", among, 1, 2**31 - 1),
     )

@@ -20,7 +20,6 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
         "learning_rate": 2e-5,
         "batch_size": 16,
         "max_length": 128,
-        "epochs": 2,
         "max_steps": 2_000,
         "seeds": [1, 2, 3],
         LAMBDA: 0.5,

@@ -63,8 +63,8 @@ LEFT_OUT = (
     "assignments cost is taken from the campaign."
 )
 AGGREGATED = (
-    f"{CAMPAIGN}: which aggregator was chosen, and the map from its claims to chances, are taken as "
-    "stated. With the judgments, labels and chances are made again by them; without, they are "
+    f"{CAMPAIGN}: which aggregator was chosen, and the map from its claims to chances, are taken "
+    "as stated. With the judgments, labels and chances are made again by them; without, they are "
     "taken as stated, too."
 )
 NO_GOLD = "There is no gold: the label error is not known."

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from retrieval.vectors.pair_keys import withdrawn_keys, withdrawn_last
 from retrieval.vectors.shards import Identity
 from retrieval.vectors.types import PairKeys, packed, positions_in
 
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # when an index was chosen that nobody chose
 WITHDRAWN = "withdrawn.npy"  # keys of the pairs that were withdrawn when the version was made
 
 
@@ -141,13 +143,23 @@ def require_storable(model: str) -> None:
 
 
 def record(
-    path: str, manifest: Manifest, newest: int, corpus: Corpus | None = None
+    path: str,
+    manifest: Manifest,
+    newest: int,
+    corpus: Corpus | None = None,
+    *,
+    current: bool = True,
 ) -> IndexVersion:
+    """`current`: whether it is chosen, too."""
     names = ("model", "form", "kind", "dimension", "pairs", "recall", "database_digest")
     facts = {name: manifest[name] for name in names}
     facts |= {"manifest": manifest, "newest_pair": newest, "corpus": corpus}
     facts |= {"trained": registered_at(manifest["model"])}
-    index, _ = IndexVersion.objects.update_or_create(path=path, defaults=facts | _choice())
+    if current:
+        index, _ = IndexVersion.objects.update_or_create(path=path, defaults=facts | _choice())
+    else:
+        facts |= _choice() | {"chosen_at": NEVER}
+        index, _ = IndexVersion.objects.get_or_create(path=path, defaults=facts)
     return index
 
 

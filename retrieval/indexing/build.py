@@ -68,8 +68,11 @@ def build_index(
     options: BuildOptions | None = None,
     wait: bool = False,
     announce: Announce = lambda missing, choice: None,
+    current: bool = True,
 ) -> IndexVersion:
     """Make the corpus's index of this model and form its current one; built only where it is new.
+
+    Unless `current`, people go on searching the one that they had.
 
     Only pairs without a vector are encoded, whichever corpus they were encoded for before. A build
     that is stopped leaves its complete shards, and the next one goes on from them. `encoder`
@@ -94,6 +97,7 @@ def build_index(
         encoder=of_questions,
         given=encoder is not None,
         corpus=corpus,
+        current=current,
     )
     require_storable(request.encoder.name)
     with one_build(index_root(), wait=wait):
@@ -108,7 +112,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
         "pairs_seen": pairs.count,
     }
     if index := _unchanged(words, pairs.newest, request.corpus):
-        return choose(index)
+        return choose(index) if request.current else index
     choice = choice_of(request, len(pairs.keys))
     precision, why = precision_of(request, pairs.keys)
     identity = identity_of(request.encoder, request.form, choice.dtype)
@@ -128,7 +132,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
     made = _make_index(request, choice, store, coverage.removed, before, pairs.keys)
     facts = words | _facts(store, made) | {"versions": dict(request.encoder.versions)}
     facts |= {} if request.given else plain_model(request.encoder)
-    return _write_version(made.index, coverage, pairs, facts, request.corpus)
+    return _write_version(made.index, coverage, pairs, facts, request)
 
 
 def _require_all(coverage: Coverage) -> None:
@@ -212,14 +216,15 @@ def _write_version(
     coverage: Coverage,
     pairs: DatabasePairs,
     facts: dict[str, Any],
-    corpus: Corpus | None,
+    request: BuildRequest,
 ) -> IndexVersion:
     with fresh_version(index_root()) as folder:
         np.save(folder / REMOVED, np.flatnonzero(coverage.removed), allow_pickle=False)
         np.save(folder / WITHDRAWN, pairs.withdrawn, allow_pickle=False)
         index.save(folder)
         manifest = complete(folder, facts)
-        return record(install(folder, manifest), manifest, pairs.newest, corpus)
+        path = install(folder, manifest)
+        return record(path, manifest, pairs.newest, request.corpus, current=request.current)
 
 
 def _unchanged(words: Mapping[str, Any], newest: int, corpus: Corpus | None) -> IndexVersion | None:

@@ -52,6 +52,7 @@ class BuildRequest:
     encoder: Encoder  # of questions
     given: bool  # the encoder: it encodes the pairs as well
     corpus: Corpus | None = None  # all pairs
+    current: bool = True  # people search it from then on
 
     def words(self) -> dict[str, Any]:
         """What was asked for, as far as it decides the outcome."""

@@ -12,9 +12,10 @@ is answered rightly by nothing. Thresholds are chosen on another file, by F1, ac
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.selector import is_selector
 from retrieval.ranking.thresholds import By, best_threshold
-from retrieval.registry.registry import resolve_either
+from retrieval.registry.registry import resolve_either, trained_form
 from retrieval.training.recipes.materials import Group, Source, read_whole
 from retrieval.vectors.types import Vectors
 
@@ -37,6 +38,7 @@ DECIMALS = 4
 CELLS = 20_000_000  # of anchors and texts, compared at once
 Scores = NDArray[np.float64]
 Figures = dict[str, float | None]
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,19 @@ class Model:
         model = resolve_either(name)
         self._selector = load_selector(Path(model), device) if is_selector(Path(model)) else None
         self._encoder = None if self._selector else load_encoder(model, device)
+        self._form = trained_form(model)
 
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> Scores:
+    def scores(self, triplets: Sequence[tuple[str, str, str]]) -> Scores:
+        """Of a text, and a question with its answer; a text alone stands for both of these."""
         if self._selector is not None:
-            triplets = [(one, other, other) for one, other in pairs]
-            return np.asarray(self._selector.score_all(triplets), np.float64)
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        place = {text: number for number, text in enumerate(texts)}
-        vectors = self.vectors(texts)
-        ones = vectors[[place[one] for one, _ in pairs]]
-        others = vectors[[place[other] for _, other in pairs]]
+            return np.asarray(self._selector.score_all(list(triplets)), np.float64)
+        assert self._encoder is not None
+        ones = _each_once(self.vectors, [one for one, *_ in triplets])
+        pairs = [(question, answer) for _, question, answer in triplets]
+        if self._form == "QQA" and any(question != answer for question, answer in pairs):
+            others = _each_once(self._encoder.encode_pairs, pairs)
+        else:
+            others = _each_once(self.vectors, [question for question, _ in pairs])
         cosines: Scores = np.einsum("ij,ij->i", ones, others, dtype=np.float64)
         return cosines
 
@@ -73,6 +78,11 @@ class Model:
                 "An answer selector cannot look for the nearest of many texts: name a retriever."
             )
         return self._encoder.encode_questions(texts)
+
+
+def _each_once(encode: Callable[[list[T]], Vectors], texts: Sequence[T]) -> Vectors:
+    place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    return encode(list(place))[[place[text] for text in texts]]
 
 
 def measure(
@@ -131,9 +141,9 @@ def _of_answers(best: Sequence[TopAnswer], threshold: float | None) -> Figures:
 
 
 def _correlations(model: Model, groups: Sequence[Group]) -> Figures:
-    pairs = [(group.query, group.candidates[0].question) for group in groups]
+    texts = [(group.query, group.candidates[0].question) for group in groups]
     said = np.array([group.candidates[0].label for group in groups])
-    scores = model.scores(pairs)
+    scores = model.scores([(one, other, other) for one, other in texts])
     if min(np.ptp(said), np.ptp(scores)) == 0:
         raise UserError("All scores are the same: there is no correlation to measure.")
     return {
@@ -143,11 +153,13 @@ def _correlations(model: Model, groups: Sequence[Group]) -> Figures:
 
 
 def _judged(model: Model, groups: Sequence[Group]) -> tuple[NDArray[np.bool_], Scores]:
-    pairs = [
-        (group.query, one.question or one.answer) for group in groups for one in group.candidates
+    every = [(group.query, one) for group in groups for one in group.candidates]
+    answered = any(one.answer for _, one in every)
+    texts = [
+        (query, one.question, one.answer if answered else one.question) for query, one in every
     ]
-    labels = np.array([one.label >= 0.5 for group in groups for one in group.candidates])
-    return labels, model.scores(pairs)
+    labels = np.array([one.label >= 0.5 for _, one in every])
+    return labels, model.scores(texts)
 
 
 def _of_pairs(labels: NDArray[np.bool_], scores: Scores, threshold: float | None) -> Figures:

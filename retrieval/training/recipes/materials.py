@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.conf import settings as site
+
 from core.errors import UserError
 from core.files.rows import Row, RowFault, number_field, optional_field, read_rows, text_field
 from core.text.clean import question_key
@@ -31,6 +33,7 @@ from retrieval.vectors.checksums import sha256_of
 LONGEST = 10_000  # characters
 DEV_SHARE = 10
 MOST_SCORE = 5
+DATA = "$QUORUM_DATA"
 RELEASE = "release"
 RANK_FORMS = ("RANK", "QRANK")  # the pairs of a rank; the query before them
 NAME_LENGTH = 60
@@ -117,7 +120,13 @@ def _source(name: object, values: object, folder: Path) -> tuple[str, Source]:
     file = given.get("file")
     if not isinstance(file, str) or not file.strip():
         raise Fault(f"the material {name} lacks its file")
-    return name, Source(kind, folder / file.strip())
+    return name, Source(kind, located(folder, file.strip()))
+
+
+def located(folder: Path, file: str) -> Path:
+    """Of a file that names one: from its folder, or from the data folder, wherever that is."""
+    rest = file.removeprefix(f"{DATA}/")
+    return folder / file if rest == file else Path(site.DATA_DIR) / rest
 
 
 def read_material(source: Source, held_out: Collection[str]) -> Material:

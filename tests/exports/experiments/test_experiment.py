@@ -298,6 +298,7 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
     names = sorted(path.name.rpartition("tiny-")[2][9:] for path in settings.MODELS_DIR.iterdir())
     assert names == ["retriever", "retriever-untuned", "selector", "selector-untuned"]
     assert chosen_index().path == index.path
+    assert chosen_index().chosen_at == index.chosen_at  # no other one was, in between
 
 
 @pytest.mark.django_db

@@ -13,8 +13,9 @@ from sklearn import metrics
 
 from core.command import Error
 from core.errors import UserError
+from retrieval.training.evaluation import evaluators
 from retrieval.training.evaluation.evaluators import Model, measure
-from retrieval.training.recipes.materials import Source
+from retrieval.training.recipes.materials import Source, read_whole
 from tests.retrieval.answering.saved import selector_folder
 from tests.support.command_line import quorum
 
@@ -125,7 +126,8 @@ def test_the_best_of_a_question_s_own_sentences_counts_or_none_of_them(
     source = written(tmp_path / "s.jsonl", "sentences", rows)
     found = measure(model, source, dev=source.file, by="precision")
     places = {"bake": (0, 2), "boil": (1, 3), "make": (4, 5)}
-    scores = model.scores([(str(row["question"]), str(row["sentence"])) for row in rows])
+    texts = [(str(row["question"]), str(row["sentence"])) for row in rows]
+    scores = model.scores([(question, sentence, sentence) for question, sentence in texts])
     best = {name: max(rows, key=lambda row: scores[row]) for name, rows in places.items()}
     right = {name: rows[place]["label"] == 1 for name, place in best.items()}
     answered = {name: scores[place] >= found.threshold for name, place in best.items()}
@@ -148,7 +150,7 @@ def test_pairs_are_measured_at_the_threshold_of_another_file(tmp_path: Path, mod
     dev = written(tmp_path / "dev.jsonl", "pairs", rows(WORDS[::-1]))
     found = measure(model, test, dev=dev.file)
     labels = np.array([number % 2 == 1 for number in range(len(WORDS) - 1)])
-    scores = model.scores(list(pairwise(WORDS)))
+    scores = model.scores([(one, other, other) for one, other in pairwise(WORDS)])
     assert found.threshold is not None
     taken, auc = scores >= found.threshold, metrics.roc_auc_score(labels, scores)
     assert found.figures["F1"] == pytest.approx(metrics.f1_score(labels, taken), abs=1e-4)
@@ -160,11 +162,27 @@ def test_a_selector_measures_pairs_and_looks_for_nothing(tmp_path: Path) -> None
     selector = Model(str(selector_folder(tmp_path / "selector", "QQ")), "cpu")
     rows = [{"left": "a", "right": "b", "label": 1}, {"left": "c", "right": "d", "label": 0}]
     found = measure(selector, written(tmp_path / "s.jsonl", "spans", rows))
-    first, second = selector.scores([("a", "b"), ("c", "d")])
+    first, second = selector.scores([("a", "b", "b"), ("c", "d", "d")])
     assert found.figures["ROC-AUC"] == (0.5 if first == second else float(first > second))
     topics = written(tmp_path / "t.jsonl", "topics", [{"question": "a", "topic": "b"}])
     with pytest.raises(UserError, match="cannot look for the nearest of many texts"):
         measure(selector, topics)
+
+
+def test_a_selector_that_reads_answers_is_measured_with_them(tmp_path: Path) -> None:
+    selector = Model(str(selector_folder(tmp_path / "selector", "QAQ")), "cpu")
+    rows = [
+        {"question1": "how", "question2": "bake", "answer2": answer, "label": label}
+        for answer, label in (("boil egg", 1), ("flour", 0), ("", 1), ("paris", 0))
+    ]
+    labels, scores = evaluators._judged(
+        selector, read_whole(written(tmp_path / "pairs.jsonl", "pairs", rows))
+    )
+    assert labels.tolist() == [True, False, True, False]
+    assert scores == pytest.approx(
+        selector.scores([("how", "bake", row["answer2"]) for row in rows]), abs=1e-6
+    )
+    assert len(set(scores)) == 4
 
 
 def test_the_command_prints_the_figures(

@@ -5,10 +5,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from core.errors import UserError
 from core.text.clean import question_key
-from retrieval.training.recipes.materials import Candidate, Group, Material, Source, read_material
+from retrieval.training.recipes.materials import (
+    Candidate,
+    Group,
+    Material,
+    Source,
+    parse_materials,
+    read_material,
+)
 
 QUORA = Path(__file__).parents[5] / "shared/data/pairs/qqp/qqp_first10k_with_qids.tsv.gz"
 
@@ -21,6 +29,15 @@ def written(folder: Path, *rows: str, header: str = "question1\tquestion2\tis_du
 
 def read_pairs(path: Path, held_out: set[str]) -> Material:
     return read_material(Source("pairs", path), held_out)
+
+
+def test_a_file_may_lie_in_the_data_folder_wherever_that_is(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path
+    given = {"qrp": {"kind": "ranks", "file": "$QUORUM_DATA/materials/qrp"}}
+    found = parse_materials(given, Path("/recipes"))
+    assert found["qrp"].file == tmp_path / "materials" / "qrp"
 
 
 def test_rows_are_read_with_their_label_and_answer(tmp_path: Path) -> None:
