@@ -43,10 +43,7 @@ def run_answers(run: Run) -> dict[str, Any]:
     }
     run.require(every.values(), ())
     run.out.mkdir(parents=True, exist_ok=True)
-    trained = {
-        name: run.train(name, recipe, f"{number} of {len(every)}, {name}")
-        for number, (name, recipe) in enumerate(every.items(), 1)
-    }
+    trained = run.train_all(every, 1, len(every))
     opened = OpenSystems(run.device)
     answerers = {one.name: _answerer(run, one, models, trained, opened) for one in systems}
     asked = {}

@@ -5,6 +5,7 @@ Stopped, it goes on with the training that was under way: each is a model of its
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -142,30 +143,29 @@ def _require_heads(experiment: Experiment, recipes: Mapping[str, Recipe]) -> Non
 
 def _measurable(run: Run, recipes: Mapping[str, Recipe]) -> Iterator[Measurable]:
     """Trains what was not trained before."""
-    trained: dict[str, Training] = {}
-    for number, (name, recipe) in enumerate(recipes.items(), 1):
-        where = f"{number} of {len(recipes)}, {name}"
-        system = next((one for one in run.experiment.systems if one.name == name), None)
-        if system is not None and system.untrained:
-            run.begin(f"{where}: measuring it as it is", 0)
-            yield _as_it_is(run, system, recipe)
-            continue
-        if system is not None and system.recipe is not None:
-            teachers = {
-                name: f"{run.model(name).name}/{best(trained[name])}"
-                for name in run.experiment.teachers
-            }
-            recipe = run.recipe(system.recipe, system, teachers=teachers, stages=system.stages)
-        trained[name] = run.train(name, recipe, where)
-        if system is not None:
-            yield _as_trained(system, trained[name])
+    experiment = run.experiment
+    taught = run.train_all({name: recipes[name] for name in experiment.teachers}, 1, len(recipes))
+    teachers = {name: f"{run.model(name).name}/{best(one)}" for name, one in taught.items()}
+    wanted = {
+        one.name: run.recipe(one.recipe, one, teachers=teachers, stages=one.stages)
+        for one in experiment.systems
+        if one.recipe is not None and not one.untrained
+    }
+    trained = run.train_all(wanted, len(taught) + 1, len(recipes))
+    for system in experiment.systems:
+        if system.name in trained:
+            yield _as_trained(system, trained[system.name])
+        elif system.untrained:
+            run.begin(f"Measuring {system.name} as it is", 0)
+            yield _as_it_is(run, system, recipes[system.name])
 
 
 def _as_it_is(run: Run, system: System, recipe: Recipe) -> Measurable:
     runs = {split: run.path(f"-{system.name}.{split}.run") for split in SPLITS}
     for split, path in runs.items():
-        path.unlink(missing_ok=True)
-        score(ScoreRequest(recipe.base, run.release, split, recipe.form, run.device), path)
+        own = path.with_suffix(f".{os.getpid()}")  # another process may score it, too
+        score(ScoreRequest(recipe.base, run.release, split, recipe.form, run.device), own)
+        own.replace(path)
     return Measurable(
         system, NamedRuns(system.name, (runs["test"],), (runs["dev"],)), (recipe.base,)
     )

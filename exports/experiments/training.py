@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import Recipe, read_recipe
 from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
+from retrieval.vectors.folder import Busy
 
 DIGITS = 8  # of the release's digest, in the names of models
 
@@ -55,7 +57,20 @@ class Run:
         """The folder of its training."""
         return Path(site.MODELS_DIR) / f"{self.prefix}-{name}"
 
-    def train(self, name: str, recipe: Recipe, where: str) -> Training:
+    def train_all(self, recipes: Mapping[str, Recipe], first: int, of: int) -> dict[str, Training]:
+        """In their order, but first those that no other process trains. `first`: the number of the
+        first of them among all `of` them."""
+        places = {name: f"{place} of {of}, {name}" for place, name in enumerate(recipes, first)}
+        done: dict[str, Training] = {}
+        for wait in (False, True):
+            for name, recipe in recipes.items():
+                if name in done:
+                    continue
+                with nullcontext() if wait else suppress(Busy):
+                    done[name] = self.train(name, recipe, places[name], wait=wait)
+        return done
+
+    def train(self, name: str, recipe: Recipe, where: str, *, wait: bool) -> Training:
         """`where`: the model among all of them, in words."""
         return train_model(
             recipe,
@@ -65,6 +80,7 @@ class Run:
             device=self.device,
             begin=lambda words, steps: self.begin(f"{where}: {words}", steps),
             step=self.step,
+            wait=wait,
         )
 
     def note(self, recipes: Iterable[Recipe]) -> str:

@@ -43,14 +43,17 @@ class Watch:
     step: Progress = no_progress
 
 
-def train(request: TrainingRequest, watch: Watch = Watch()) -> dict[str, Any]:
+def train(
+    request: TrainingRequest, watch: Watch = Watch(), *, wait: bool = False
+) -> dict[str, Any]:
     """What training.json holds, and `unchanged`: whether it was there already.
 
-    Nothing that another training made is overwritten.
+    Nothing that another training made is overwritten. Busy while another process trains it, unless
+    it is to `wait`.
     """
     inputs = checked_inputs(request)
     folder = Path(site.MODELS_DIR) / request.name
-    with one_build(folder, f"The model {request.name} is being trained"):
+    with one_build(folder, f"The model {request.name} is being trained", wait=wait):
         if known := claimed(folder, inputs.facts):
             _tidy(folder, known)  # of a kill just before
             return {**known, "unchanged": True}

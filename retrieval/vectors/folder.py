@@ -37,6 +37,10 @@ def rebuild_hint(manifest: Manifest) -> str:
     return f"run `quorum index build {of}`"
 
 
+class Busy(UserError):
+    """Another process is at it."""
+
+
 @contextmanager
 def one_build(
     root: Path, what: str = "An index is being built", *, wait: bool = False
@@ -47,7 +51,7 @@ def one_build(
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
-            raise UserError(f"{what} already: wait until it is done.") from error
+            raise Busy(f"{what} already: wait until it is done.") from error
         yield
 
 

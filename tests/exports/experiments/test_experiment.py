@@ -2,6 +2,7 @@
 what is wrong with one is named."""
 
 import json
+from contextlib import ExitStack
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -12,11 +13,15 @@ import yaml
 
 from core.command import Error
 from core.errors import UserError
+from exports.experiments import training
 from exports.experiments.experiment import read_experiment
 from exports.experiments.training import change
 from retrieval.index.versions import chosen_index
 from retrieval.indexing.build import build_index
+from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import read_recipe
+from retrieval.vectors.checksums import sha256_of
+from retrieval.vectors.folder import one_build
 from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
 from tests.support.command_line import quorum
@@ -340,3 +345,33 @@ def test_the_recipes_of_a_table_can_be_read_at_each_size(table: str) -> None:
         for recipe in filter(None, (system.recipe, selector)):
             settings = found.settings(size, system)
             read_recipe(recipe, partial(change, size=settings, teachers={}))
+
+
+@pytest.mark.django_db
+def test_what_another_process_trains_comes_last(
+    tmp_path: Path, settings: Any, experiment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    values = yaml.safe_load(experiment.read_text())
+    both = {name: {"recipe": "plain.yaml"} for name in ("first", "second")}
+    written(experiment, values | {"teachers": {}, "systems": both})
+    folder = release(tmp_path / "demo-1", train=16)
+    (folder / "placements.jsonl").touch()
+    trained: list[str] = []
+    taken = ExitStack()
+
+    def watched(recipe: Any, *, name: str, wait: bool, **more: Any) -> Any:
+        system = name.rpartition("-")[2]
+        if wait:
+            taken.close()
+        done = train_model(recipe, name=name, wait=wait, **more)
+        trained.append(system)
+        return done
+
+    monkeypatch.setattr(training, "train_model", watched)
+    words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+    model = f"table-tiny-{sha256_of(folder / 'manifest.json')[:8]}-first"
+    with taken:
+        taken.enter_context(one_build(settings.MODELS_DIR / model))
+        quorum("experiment", str(experiment), *words, "--device", "cpu")
+    assert trained == ["second", "first"]

@@ -91,10 +91,14 @@ def test_of_shuffled_ranks_nothing_is_learned_and_with_the_query_more_than_witho
     assert right["QR"] == pytest.approx(0.75, abs=0.05)
     assert right["QQR"] > 0.82
     assert losses["QQR"][-1] < 0.8 * losses["QR"][-1]
+    best = min(losses["QR"])
+    soon = next(epoch for epoch, loss in enumerate(losses["QQR"]) if loss <= best)
+    assert soon < losses["QR"].index(best)
 
 
+@pytest.mark.parametrize("objective", ["ssp", "sp"])
 def test_a_negative_of_the_same_document_is_harder_than_one_of_another(
-    tiny_retriever: Path, tmp_path: Path
+    tiny_retriever: Path, tmp_path: Path, objective: str
 ) -> None:
     """For a reader that goes by words: a document has some of its own, and so has a paragraph."""
     draw = random.Random(5)
@@ -109,7 +113,7 @@ def test_a_negative_of_the_same_document_is_harder_than_one_of_another(
     lines = (json.dumps({"text": document()}) + "\n" for _ in range(60))
     (tmp_path / "wiki.jsonl").write_text("".join(lines))
     build_documents(tmp_path / "documents", [tmp_path / "wiki.jsonl"])
-    build_spans(tmp_path / "spans", tmp_path / "documents", "ssp")
+    build_spans(tmp_path / "spans", tmp_path / "documents", objective)
     shards = sorted((tmp_path / "spans").glob("rows-*"))
     rows = [json.loads(line) for path in shards for line in path.read_text().splitlines()]
     encoder = load_encoder(str(tiny_retriever), "cpu")
