@@ -21,6 +21,7 @@ from annotation.crowd.turk.accounts import (
     renew_keys,
 )
 from annotation.crowd.turk.batches import Terms, cost_cents, fill, publish, results
+from annotation.crowd.turk.forget import forget_worker
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.payments import HEAD, lines_of, numbered_payout
 from annotation.crowd.turk.stores import Environment
@@ -56,6 +57,16 @@ def workers() -> Result:
     members = Member.team().filter(active=True).select_related("user").order_by("user__username")
     named = [{"name": str(one.user), "worker_id": worker_id_of(one)} for one in members]
     return {"workers": named}
+
+
+@app.verb("forget")
+def forget(
+    worker: Annotated[str, typer.Argument(metavar="WORKER", help="Worker id.")], yes: Yes = False
+) -> Result:
+    """Delete a worker's answers and messages in all accounts; pay stays on record."""
+    confirm([f"All answers of {worker} and all messages to them are deleted for good."], yes=yes)
+    with logged(by_command(), "turk-forget", subject=worker):
+        return {"worker": worker, "deleted": forget_worker(worker)}
 
 
 @app.verb("account", render=_variables)

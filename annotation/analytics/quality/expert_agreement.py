@@ -74,9 +74,9 @@ def _audit(campaign: Campaign, said: Counter[_Said], *, only_judged: bool) -> Au
             audit.judge(pattern, verdict)
     if audit.judged or not only_judged:
         rows = campaign.triplets.filter(status=Triplet.Status.LABELLED).order_by()
-        rows = rows.annotate(overruled=overruled(campaign)).values_list(*COLUMNS, "overruled")
-        for label, source, *votes, labels in rows.annotate(labels=Count("pk")):
-            pattern = _pattern(campaign.policy, label, source, *votes)
+        named = rows.annotate(overruled=overruled(campaign)).values_list(*COLUMNS, "overruled")
+        for label, source, votes, positive, said_of, labels in named.annotate(labels=Count("pk")):
+            pattern = _pattern(campaign.policy, label, source, votes, positive, said_of)
             audit.add(pattern, decided=source == Triplet.LabelSource.EXPERT, labels=labels)
     return audit
 

@@ -35,7 +35,7 @@ OTHER_VERBS = (
     "label", "lockout",
     "prune vectors", "register model",
     "resend", "revoke-invitation", "reset-password", "rotate-secret", "score", "train",
-    "turk-account", "turk-close", "turk-open", "turk-publish", "turk-renew",
+    "turk-account", "turk-close", "turk-forget", "turk-open", "turk-publish", "turk-renew",
     "unlock", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 

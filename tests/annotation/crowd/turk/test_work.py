@@ -5,20 +5,24 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
+from django.core.management import CommandError
 from lxml import html
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Member
+from annotation.crowd.mturk.xml import read_answers
 from annotation.crowd.turk.accounts import create_account
 from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.turk.workers import worker_id_of
+from annotation.models import AuditEntry
 from tests.annotation.crowd.emulator.forms import asked, free_text, html_question, question_form
 from tests.annotation.crowd.emulator.turk import parsed
 from tests.annotation.crowd.turk.conftest import Join, Person, submit
 from tests.annotation.crowd.turk.earner import give_money
 from tests.annotation.support.turk import client_of, post_hit
+from tests.support.command_line import quorum
 from tests.worlds.hostile import MARK, MARKUP
 
 NUMBER_APPROVED = "00000000000000000040"
@@ -401,3 +405,26 @@ def test_the_list_of_work_tells_paid_hits_from_those_of_the_sandbox(
     assert unpaid.xpath(".//h3/text()") == ["Sandbox"]
     assert "Nothing is paid" in unpaid.text_content()
     assert unpaid.xpath(".//a/@href") == ["/work/turk/sandbox"]
+
+
+def test_what_somebody_wrote_is_deleted_on_request_and_their_pay_is_not(
+    labs: Any, join: Join
+) -> None:
+    post_hit(labs)
+    ada = join("ada")
+    worker = worker_id_of(ada.member)
+    question = ada.take()
+    with pytest.raises(CommandError, match=f"{worker} has 1 assignment at hand or not reviewed"):
+        quorum("turk", "forget", worker, "--yes")
+    submit(question, colour="My own secret")
+    about = {"AssignmentId": question["assignmentId"]}
+    labs.approve_assignment(**about, RequesterFeedback="Dear Ada")
+    labs.notify_workers(Subject="Hello", MessageText="Dear Ada", WorkerIds=[worker])
+    quorum("turk", "forget", worker, "--yes")
+    kept = labs.get_assignment(**about)["Assignment"]
+    assert (kept["WorkerId"], kept["AssignmentStatus"]) == (worker, "Approved")
+    assert "secret" not in kept["Answer"]
+    assert "RequesterFeedback" not in kept
+    assert read_answers(kept["Answer"]) == {}
+    assert "Dear Ada" not in ada.page("/earnings").text_content() + ada.page().text_content()
+    assert AuditEntry.objects.filter(verb="turk-forget", subject=worker).exists()

@@ -267,7 +267,7 @@ def test_what_a_release_finds_unsure_is_asked_for_by_the_next_pass(
     sure = Choice("majority", 20, {"majority": 0.1}, LogisticMap(slope=3.0))
     monkeypatch.setattr(aggregate, "choose", lambda _: sure)
     assert work_off(adaptive, lambda _: lambda query, rank: int(rank == 1)).finished
-    triplet = adaptive.campaign.triplets.first()
+    triplet = adaptive.campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(triplet=triplet, expert="gil", label=1, source="sample")
     monkeypatch.setattr(aggregate, "choose", lambda _: replace(sure, map=LogisticMap(slope=0.5)))
     fit_to_all(adaptive.campaign)

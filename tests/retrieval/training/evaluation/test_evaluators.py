@@ -171,16 +171,17 @@ def test_a_selector_measures_pairs_and_looks_for_nothing(tmp_path: Path) -> None
 
 def test_a_selector_that_reads_answers_is_measured_with_them(tmp_path: Path) -> None:
     selector = Model(str(selector_folder(tmp_path / "selector", "QAQ")), "cpu")
+    answers = ("boil egg", "flour", "", "paris")
     rows = [
-        {"question1": "how", "question2": "bake", "answer2": answer, "label": label}
-        for answer, label in (("boil egg", 1), ("flour", 0), ("", 1), ("paris", 0))
+        {"question1": "how", "question2": "bake", "answer2": answer, "label": (number + 1) % 2}
+        for number, answer in enumerate(answers)
     ]
     labels, scores = evaluators._judged(
         selector, read_whole(written(tmp_path / "pairs.jsonl", "pairs", rows))
     )
     assert labels.tolist() == [True, False, True, False]
     assert scores == pytest.approx(
-        selector.scores([("how", "bake", row["answer2"]) for row in rows]), abs=1e-6
+        selector.scores([("how", "bake", answer) for answer in answers]), abs=1e-6
     )
     assert len(set(scores)) == 4
 
