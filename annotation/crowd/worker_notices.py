@@ -13,7 +13,7 @@ AT_THE_TURK = (
     "HITs that requesters of your team post go to them: your answers, when you accepted and "
     "submitted them, and your worker ID are kept in the account of the requester, and whoever pays "
     "gets your username and e-mail address. A question that is framed from another site may "
-    "keep more: ask its requester.",
+    "keep more: ask its requester. On request, answers that are decided are deleted.",
     "What a HIT pays stands beside it before you accept it, and your earnings with the reasons of "
     "rejections on a page of their own.",
 )

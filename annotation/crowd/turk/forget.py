@@ -31,8 +31,8 @@ def forget_worker(worker_id: str) -> int:
             left += session.db.execute(OPEN, (worker_id,)).fetchone()[0]
     if left:
         raise UserError(
-            f"{worker_id} has {plural(left, 'assignment')} at hand or not reviewed: what is written "
-            "there can be deleted once that is decided."
+            f"{worker_id} has {plural(left, 'assignment')} at hand or not reviewed: what is "
+            "written there can be deleted once that is decided."
         )
     deleted, about = 0, {"worker": worker_id, "empty": write([])}
     for store in stores:
