@@ -1,4 +1,4 @@
-"""`make bench SIZE=adaptive` at a tiny size."""
+"""`make bench SIZE=adaptive` and `SIZE=plan` at a tiny size."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from annotation.protocol.policy.policy import Policy
 from benchmarks import folders
-from benchmarks.quality import adaptive
+from benchmarks.quality import adaptive, plan
 from benchmarks.quality.adaptive import Play, Size, make_world
 
 TINY = Size(queries=5, workers=12, seeds=2, confidences=(0.95,))
@@ -38,3 +38,10 @@ def test_one_seed_is_refused_before_anything_is_played(capsys: pytest.CaptureFix
     with pytest.raises(SystemExit):
         adaptive.main(["--seeds", "1"])
     assert "--seeds must be at least 2" in capsys.readouterr().err
+
+
+def test_what_is_planned_stands_beside_what_comes() -> None:
+    assert plan.main(plan.Size(configurations=2, items=2_000, known=2_000)) == 0
+    kept = json.loads((folders.RESULTS / "plan.json").read_text())
+    assert [one["known"] for one in kept["compared"]] == [2_000, 2_000, 1_000, 1_000]
+    assert all(one["cost"]["within_0.1"] == 2 for one in kept["compared"])

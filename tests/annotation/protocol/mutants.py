@@ -282,8 +282,8 @@ MUTANTS = {
         ("who can't judge is heard", ", policy, evidence.cannot_judge)", ", policy)"),
         (
             "the crowd's own label",
-            'if source == "expert" else label',
-            "if label is None else label",
+            'if source != "expert":',
+            "if label is not None:",
         ),
     ),
     (
