@@ -64,7 +64,7 @@ def forget(
     worker: Annotated[str, typer.Argument(metavar="WORKER", help="Worker id.")], yes: Yes = False
 ) -> Result:
     """Delete a worker's answers and messages in all accounts; pay stays on record."""
-    confirm([f"All answers of {worker} and all messages to them are deleted for good."], yes=yes)
+    confirm([f"All answers of {worker} and all messages to them are deleted permanently."], yes=yes)
     with logged(by_command(), "turk-forget", subject=worker):
         return {"worker": worker, "deleted": forget_worker(worker)}
 

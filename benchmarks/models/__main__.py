@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks import folders
@@ -26,7 +27,7 @@ from benchmarks.models.systems import MPNET, SENTENCES, Place, Trainings
 from benchmarks.quality.tasks import MINILM
 from benchmarks.retrieval.parts import names_of
 from core.errors import UserError
-from demo.processes import StackError
+from demo.processes import ROOT, StackError
 from demo.stack import LocalStack
 from exports.comparison.report import markdown
 from retrieval.encoders.loading import chosen_device
@@ -114,7 +115,8 @@ def _measure(part: str, place: Place, *, small: bool) -> bool:
 
 def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
     folder = place.folder if small else folders.RESULTS
-    compared = place.compared(part, folder / f"models_{_named(part, place)}.svg")
+    plot = folder / f"models_{_named(part, place)}.svg"
+    compared = place.compared(part, Path(os.path.relpath(plot, ROOT)))
     report = compared | {"release": part}
     print(markdown(report))
     if part in SENTENCES:
