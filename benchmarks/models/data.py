@@ -69,7 +69,7 @@ def write_pairs(size: Size, path: Path) -> None:
 
 
 def write_corpus(most: int, path: Path) -> None:
-    """The first so many of the real pairs."""
+    """The first of the real pairs, at most so many."""
     with gzip.open(folders.DATA / folders.PAIRS, "rb") as file:
         path.write_bytes(b"".join(islice(file, most)))
 

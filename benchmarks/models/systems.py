@@ -246,7 +246,8 @@ class Place:
             RANKS: ("ranks", "ranks", self._write_ranks),
         }[name]
         path = folder / file
-        if not path.exists():
+        whole = path / "manifest.json" if kind == RANKS else path
+        if not whole.exists():
             make(self.size, path)
         return {"kind": kind, "file": f"../materials/{file}"}  # from the recipes' folder
 

@@ -11,9 +11,9 @@ OPEN = (
 )
 DELETIONS = (
     "UPDATE assignments SET answer = :empty, feedback = NULL"
-    " WHERE worker_id = :worker AND answer IS NOT NULL",
+    " WHERE worker_id = :worker AND answer IS NOT NULL AND status <> 'Submitted'",
     "UPDATE qualification_requests SET answer = NULL"
-    " WHERE worker_id = :worker AND answer IS NOT NULL",
+    " WHERE worker_id = :worker AND answer IS NOT NULL AND status <> 'Pending'",
     "DELETE FROM notifications WHERE worker_id = :worker",
 )
 
