@@ -200,7 +200,10 @@ def answers_of(team: Team, what: What) -> list[str]:
     triplets = team.campaign.triplets.all()
     if what == What.DISAGREEMENT:
         triplets = triplets.filter(positive_votes__gt=0, positive_votes__lt=F("votes"))
-    elif what != What.REPORTED:
+    elif what == What.REPORTED:
+        # Work is handed out in random order: both may have left out the same HIT.
+        triplets = triplets.filter(pk__in=ItemReport.objects.values("item__triplet"))
+    else:
         status = "unresolved" if what == What.UNRESOLVED else "labelled"
         triplets = triplets.filter(status=status)
     return list(triplets.values_list("candidate__pair__answer", flat=True))
