@@ -38,7 +38,7 @@ def test_each_dataset_has_positives_in_every_split(part: str, place: Place, tmp_
     assert all(counts[split]["positives"] for split in ("train", "dev", "test"))
 
 
-@pytest.mark.parametrize("part", ["duplicates", "wikiqa"])
+@pytest.mark.parametrize("part", ["answers", "duplicates", "wikiqa"])
 def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     assert models._measure(part, place, small=False)
     kept = json.loads((folders.RESULTS / "models.json").read_text())[part]

@@ -7,6 +7,7 @@ a text that holds those letters is a text. Import it through lazy.py: it loads t
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,13 @@ class SelectorModel(CrossEncoder):
         if not inputs:
             return {}
         texts = [[query, *_parts(second)] for query, second in inputs]
-        between = self._pieces([self.tokenizer.sep_token], as_texts=False)[0]
         pieces = iter(self._pieces([text for some in texts for text in some], as_texts=True))
-        joined = [self._joined([next(pieces) for _ in some], between) for some in texts]
+        joined = [self._joined([next(pieces).ids for _ in some]) for some in texts]
         names = self.tokenizer.model_input_names
         columns = {
-            "input_ids": [one.ids for one in joined],
-            "token_type_ids": [one.type_ids for one in joined],
-            "attention_mask": [one.attention_mask for one in joined],
+            "input_ids": [[token for token, _ in one] for one in joined],
+            "token_type_ids": [[kind for _, kind in one] for one in joined],
+            "attention_mask": [[1] * len(one) for one in joined],
         }
         known = {name: rows for name, rows in columns.items() if name in names}
         padded = self.tokenizer.pad(known, padding=True, return_tensors="pt")
@@ -48,18 +48,32 @@ class SelectorModel(CrossEncoder):
         )
         return list(tokens.encodings)
 
-    def _joined(self, pieces: list[Encoding], between: Encoding) -> Encoding:
-        backend = self.tokenizer.backend_tokenizer
-        room = self.max_seq_length - backend.num_special_tokens_to_add(True) - len(pieces) + 2
-        for piece, length in zip(
-            pieces, shortened([len(piece) for piece in pieces], room), strict=True
-        ):
-            piece.truncate(length)
-        query, first, *others = pieces
-        for other in others:
-            first = Encoding.merge([first, between, other], growing_offsets=False)
-        whole: Encoding = backend.post_process(query, first, add_special_tokens=True)
-        return whole
+    @cached_property
+    def _layout(self) -> list[tuple[int, int, bool]]:
+        """Of two texts of one token each: token, its type, and whether it is not of a text."""
+        two = self._pieces([self.tokenizer.sep_token] * 2, as_texts=False)
+        layout = self.tokenizer.backend_tokenizer.post_process(*two, add_special_tokens=True)
+        specials = map(bool, layout.special_tokens_mask)
+        return list(zip(layout.ids, layout.type_ids, specials, strict=True))
+
+    def _joined(self, pieces: list[list[int]]) -> list[tuple[int, int]]:
+        """Each token with its type.
+
+        Encodings are not put together: each keeps what is cut from it, in all combinations.
+        """
+        special = len(self._layout) - 2
+        room = self.max_seq_length - special - len(pieces) + 2
+        lengths = shortened([len(piece) for piece in pieces], room)
+        query, *others = (piece[:length] for piece, length in zip(pieces, lengths, strict=True))
+        second = others[0]
+        for other in others[1:]:
+            second = [*second, self.tokenizer.sep_token_id, *other]
+        texts = iter((query, second))
+        return [
+            (token, kind)
+            for one, kind, is_special in self._layout
+            for token in ([one] if is_special else next(texts))
+        ]
 
 
 def shortened(lengths: Sequence[int], room: int) -> list[int]:

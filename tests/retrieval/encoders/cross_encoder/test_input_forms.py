@@ -79,6 +79,13 @@ def test_the_longest_texts_are_shortened_first(bare: Path) -> None:
     assert " ".join(row) == "[CLS] tea [SEP] a b c d [SEP] p q r [SEP]"
 
 
+def test_what_is_cut_off_takes_no_memory(bare: Path) -> None:
+    """Merged encodings keep it in all combinations: here 16 ** 10 of them."""
+    model = new_selector(str(bare), "cpu", max_length=21)
+    (row,) = tokens(model, ("a " * 16, ["b " * 16] * 9))
+    assert " ".join(row) == "[CLS] a " + "[SEP] b " * 9 + "[SEP]"
+
+
 @pytest.mark.parametrize(
     ("lengths", "room", "left"),
     [
