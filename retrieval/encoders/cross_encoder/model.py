@@ -61,8 +61,9 @@ class SelectorModel(CrossEncoder):
 
         Encodings are not put together: each keeps what is cut from it, in all combinations.
         """
+        assert self.max_seq_length is not None
         special = len(self._layout) - 2
-        room = self.max_seq_length - special - len(pieces) + 2
+        room = self.max_seq_length - special - (len(pieces) - 2)
         lengths = shortened([len(piece) for piece in pieces], room)
         query, *others = (piece[:length] for piece, length in zip(pieces, lengths, strict=True))
         second = others[0]
