@@ -79,6 +79,16 @@ def list_messages(call: Call) -> Reply:
     return whole([message_answer(row) for row in rows])
 
 
+def list_unread(call: Call) -> Reply:
+    """What participants wrote in the last 30 days: no call of the API marks it as read."""
+    rows = call.session.rows(
+        "SELECT * FROM messages WHERE sent_at > ? AND recipient_id = ? ORDER BY seq",
+        call.session.now - KEPT_SECONDS,
+        messages.researcher_id(call.session),
+    )
+    return whole([message_answer(row) for row in rows])
+
+
 def message_answer(row: Row) -> dict[str, object]:
     data = {"study_id": row["study_id"], "category": "other"} if row["study_id"] else None
     return {
@@ -97,4 +107,5 @@ OPERATIONS = (
     Operation("POST", "/messages/bulk/", post_bulk, bare=True),
     Operation("POST", "/messages/participant-group/", post_to_group, bare=True),
     Operation("GET", "/messages/", list_messages, bare=True),
+    Operation("GET", "/messages/unread/", list_unread, bare=True),
 )

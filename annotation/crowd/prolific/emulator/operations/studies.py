@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from annotation.crowd.prolific.emulator.dispatch import Call, Operation, Reply
-from annotation.crowd.prolific.emulator.errors import ApiError, invalid
+from annotation.crowd.prolific.emulator.errors import ApiError, invalid, unknown
 from annotation.crowd.prolific.emulator.fields import Fields
 from annotation.crowd.prolific.emulator.operations.study_fields import checked_study, is_low_pay
 from annotation.crowd.prolific.emulator.operations.workspaces import project_row, workspace_row
@@ -149,6 +149,17 @@ def delete_study(call: Call, study_id: str) -> Reply:
     return Reply()
 
 
+def delete_study_of_project(call: Call, project_id: str, study_id: str) -> Reply:
+    if studies.study_row(call.session, study_id)["project_id"] != project_id:
+        raise unknown("study", study_id)
+    delete_study(call, study_id)
+    return Reply(status=204)
+
+
+def unsupported(call: Call, **_parts: str) -> Reply:
+    raise ApiError(501, "The emulator does not have this operation of Prolific's.")
+
+
 def get_cost(call: Call, study_id: str) -> Reply:
     study = studies.study_row(call.session, study_id)
     bonuses = money.CENT * call.session.count(
@@ -254,6 +265,9 @@ OPERATIONS = (
     Operation("GET", "/studies/<study_id>/", get_study),
     Operation("PATCH", "/studies/<study_id>/", patch_study),
     Operation("DELETE", "/studies/<study_id>/", delete_study),
+    Operation("DELETE", "/projects/<project_id>/studies/<study_id>/", delete_study_of_project),
     Operation("GET", "/studies/<study_id>/cost/", get_cost, bare=True),
     Operation("POST", "/study-cost-calculator/", calculate_cost, bare=True),
+    Operation("POST", "/studies/<study_id>/clone/", unsupported),
+    Operation("POST", "/studies/<study_id>/test-study", unsupported),
 )

@@ -12,6 +12,11 @@ from annotation.crowd.wire.session import Row
 
 EMAIL = "researcher@emulator.invalid"
 CURRENCIES = ("GBP", "USD")
+RECOMMENDED = (
+    ("currency", "min_reward_per_hour", "recommended_reward_per_hour"),
+    ("GBP", 600, 900),
+    ("USD", 800, 1200),
+)
 
 
 def me(call: Call) -> Reply:
@@ -37,6 +42,15 @@ def post_workspace(call: Call) -> Reply:
 
 def get_workspace(call: Call, workspace_id: str) -> Reply:
     return Reply(_workspace(call, workspace_row(call, workspace_id)))
+
+
+def patch_workspace(call: Call, workspace_id: str) -> Reply:
+    row = workspace_row(call, workspace_id)
+    call.session.db.execute(
+        "UPDATE workspaces SET title = ?, description = ? WHERE workspace_id = ?",
+        (*_words(call, row), workspace_id),
+    )
+    return get_workspace(call, workspace_id)
 
 
 def get_balance(call: Call, workspace_id: str) -> Reply:
@@ -81,6 +95,27 @@ def post_project(call: Call, workspace_id: str) -> Reply:
 
 def get_project(call: Call, project_id: str) -> Reply:
     return Reply(_project(call, project_row(call, project_id)))
+
+
+def patch_project(call: Call, project_id: str) -> Reply:
+    row = project_row(call, project_id)
+    call.session.db.execute(
+        "UPDATE projects SET title = ?, description = ? WHERE project_id = ?",
+        (*_words(call, row), project_id),
+    )
+    return get_project(call, project_id)
+
+
+def list_recommendations(call: Call) -> Reply:
+    return Reply([dict(zip(RECOMMENDED[0], row, strict=True)) for row in RECOMMENDED[1:]])
+
+
+def _words(call: Call, row: Row) -> tuple[str, str]:
+    """Title and description: as they were where the call does not say."""
+    fields = Fields({"title": row["title"], "description": row["description"], **call.body})
+    title, description = fields.text("title", required=True), fields.text("description")
+    fields.check()
+    return title or "", description or ""
 
 
 def workspace_row(call: Call, workspace_id: object) -> Row:
@@ -137,8 +172,11 @@ OPERATIONS = (
     Operation("GET", "/workspaces/", list_workspaces),
     Operation("POST", "/workspaces/", post_workspace),
     Operation("GET", "/workspaces/<workspace_id>/", get_workspace),
+    Operation("PATCH", "/workspaces/<workspace_id>/", patch_workspace),
     Operation("GET", "/workspaces/<workspace_id>/balance/", get_balance),
     Operation("GET", "/workspaces/<workspace_id>/projects/", list_projects),
     Operation("POST", "/workspaces/<workspace_id>/projects/", post_project),
     Operation("GET", "/projects/<project_id>/", get_project),
+    Operation("PATCH", "/projects/<project_id>/", patch_project),
+    Operation("GET", "/reward-recommendations/", list_recommendations),
 )

@@ -147,12 +147,17 @@ def test_members_come_and_go_without_harm(prolific: Prolific) -> None:
         groups.members(group)
 
 
+def unread(prolific: Prolific) -> list[str]:
+    return [it["body"] for it in prolific.http.get("/messages/unread/").json()["results"]]
+
+
 def test_messages_go_both_ways(prolific: Prolific) -> None:
     study_id, ada, bob = prolific.study(), prolific.person(), prolific.person()
     prolific.client.messages.send(ada.id, "Thank you <b>& goodbye</b>", study_id=study_id)
     assert ada.post("messages", body="Was it right?", study_id=study_id).status_code == 204
     prolific.clock.forward(DAY)
     prolific.client.messages.send(bob.id, "Hello", study_id=study_id)
+    assert unread(prolific) == ["Was it right?"]
     thread = list(prolific.client.messages.with_participant(ada.id))
     assert [(it.body, it.sender_id == ada.id) for it in thread] == [
         ("Thank you <b>& goodbye</b>", False),
@@ -160,6 +165,7 @@ def test_messages_go_both_ways(prolific: Prolific) -> None:
     ]
     prolific.clock.forward(29 * DAY)
     assert list(prolific.client.messages.with_participant(ada.id)) == []
+    assert unread(prolific) == []
     assert prolific.http.get("/messages/").status_code == 400
     with pytest.raises(CrowdError, match="not a participant"):
         prolific.client.messages.send(NOBODY, "Hello", study_id=study_id)

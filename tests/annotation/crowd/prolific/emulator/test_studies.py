@@ -5,7 +5,7 @@ import pytest
 from annotation.crowd.port import CrowdError
 from annotation.crowd.prolific.api.studies import CompletionCode, screen_out
 from tests.annotation.crowd.prolific.conftest import Start
-from tests.annotation.crowd.prolific.world import DAY, DONE, LONG, STUDY, Prolific
+from tests.annotation.crowd.prolific.world import DAY, DONE, LONG, NOBODY, STUDY, Prolific
 
 
 def test_a_new_study_is_a_draft_that_costs_nothing(prolific: Prolific) -> None:
@@ -196,6 +196,21 @@ def test_by_one_reading_a_paused_study_gets_another_reward(start: Start) -> None
     prolific.client.studies.transition(study_id, "PAUSE")
     assert prolific.client.studies.patch(study_id, reward=200).reward_cents == 200
     assert prolific.wallet()[1] == 53_334
+
+
+def test_a_draft_is_deleted_by_its_project(prolific: Prolific) -> None:
+    draft, other = prolific.draft(), f"/projects/{NOBODY}"
+    project = f"/projects/{prolific.http.get(f'/studies/{draft}/').json()['project']}"
+    assert prolific.http.delete(f"{other}/studies/{draft}/").status_code == 404
+    assert prolific.http.delete(f"{project}/studies/{draft}/").status_code == 204
+    assert prolific.http.get(f"/studies/{draft}/").status_code == 404
+
+
+@pytest.mark.parametrize("operation", ["clone", "test-study"])
+def test_what_the_emulator_cannot_do_says_so(prolific: Prolific, operation: str) -> None:
+    answer = prolific.http.post(f"/studies/{prolific.draft()}/{operation}")
+    assert answer.status_code == 501
+    assert "does not have this operation" in answer.json()["error"]["detail"]
 
 
 def test_only_drafts_are_deleted(prolific: Prolific) -> None:

@@ -142,3 +142,19 @@ def test_a_connection_without_a_token_reaches_the_participants_face_only(
 ) -> None:
     assert httpx.get(f"{prolific.url}/api/v1/users/me/", trust_env=False).status_code == 401
     assert prolific.person().offers() == []
+
+
+def test_workspaces_and_projects_are_named_anew(prolific: Prolific) -> None:
+    workspace = f"/workspaces/{prolific.workspace}/"
+    [project] = prolific.http.get(f"{workspace}projects/").json()["results"][:1]
+    for path in (workspace, f"/projects/{project['id']}/"):
+        before = prolific.http.get(path).json()
+        assert prolific.http.patch(path, json={"title": ""}).status_code == 400
+        changed = prolific.http.patch(path, json={"title": "Autumn"})
+        assert changed.json() == prolific.http.get(path).json() == {**before, "title": "Autumn"}
+
+
+def test_rewards_are_recommended_in_both_currencies(prolific: Prolific) -> None:
+    rows = prolific.http.get("/reward-recommendations/").json()
+    least = {it["currency"]: it["min_reward_per_hour"] for it in rows}
+    assert least == {"GBP": 600, "USD": 800}
