@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import boto3
 import pytest
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -24,6 +25,8 @@ def test_the_example_runs_as_it_stands(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    # The session that other tests have begun keeps the keys that it found first.
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     settings.DATA_DIR = tmp_path
     account = create_account("lab")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", account.access_key_id)
