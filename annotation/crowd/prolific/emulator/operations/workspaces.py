@@ -12,11 +12,10 @@ from annotation.crowd.wire.session import Row
 
 EMAIL = "researcher@emulator.invalid"
 CURRENCIES = ("GBP", "USD")
-RECOMMENDED = (
-    ("currency", "min_reward_per_hour", "recommended_reward_per_hour"),
-    ("GBP", 600, 900),
-    ("USD", 800, 1200),
-)
+RECOMMENDED = [
+    {"currency": "GBP", "min_reward_per_hour": 600, "recommended_reward_per_hour": 900},
+    {"currency": "USD", "min_reward_per_hour": 800, "recommended_reward_per_hour": 1200},
+]
 
 
 def me(call: Call) -> Reply:
@@ -45,11 +44,7 @@ def get_workspace(call: Call, workspace_id: str) -> Reply:
 
 
 def patch_workspace(call: Call, workspace_id: str) -> Reply:
-    row = workspace_row(call, workspace_id)
-    call.session.db.execute(
-        "UPDATE workspaces SET title = ?, description = ? WHERE workspace_id = ?",
-        (*_words(call, row), workspace_id),
-    )
+    _name_anew(call, "workspaces", workspace_row(call, workspace_id))
     return get_workspace(call, workspace_id)
 
 
@@ -98,24 +93,23 @@ def get_project(call: Call, project_id: str) -> Reply:
 
 
 def patch_project(call: Call, project_id: str) -> Reply:
-    row = project_row(call, project_id)
-    call.session.db.execute(
-        "UPDATE projects SET title = ?, description = ? WHERE project_id = ?",
-        (*_words(call, row), project_id),
-    )
+    _name_anew(call, "projects", project_row(call, project_id))
     return get_project(call, project_id)
 
 
 def list_recommendations(call: Call) -> Reply:
-    return Reply([dict(zip(RECOMMENDED[0], row, strict=True)) for row in RECOMMENDED[1:]])
+    return Reply(RECOMMENDED)
 
 
-def _words(call: Call, row: Row) -> tuple[str, str]:
-    """Title and description: as they were where the call does not say."""
+def _name_anew(call: Call, table: str, row: Row) -> None:
+    """Title and description stay as they were where the call does not say."""
     fields = Fields({"title": row["title"], "description": row["description"], **call.body})
     title, description = fields.text("title", required=True), fields.text("description")
     fields.check()
-    return title or "", description or ""
+    call.session.db.execute(
+        f"UPDATE {table} SET title = ?, description = ? WHERE seq = ?",  # noqa: S608 - names of ours
+        (title, description or "", row["seq"]),
+    )
 
 
 def workspace_row(call: Call, workspace_id: object) -> Row:
