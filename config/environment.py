@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -40,6 +41,10 @@ VARIABLES = {
         "Address of a server that speaks Mechanical Turk's protocol. Amazon's own is closed.",
         value="http://127.0.0.1:8001",
         default="the emulator, `http://127.0.0.1:8001`",
+    ),
+    "QUORUM_CURRENCY": Variable(
+        "The currency of all sums: `USD`, `EUR`, or `GBP`. Set it before the first campaign.",
+        value="USD",
     ),
     "QUORUM_PROLIFIC": Variable(
         "Address of Prolific's API, or of the emulator.", value="https://api.prolific.com"
@@ -159,6 +164,13 @@ def flag(name: str) -> bool:
     if value.lower() not in {"0", "1", "true", "false", "yes", "no"}:
         raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
     return value.lower() in {"1", "true", "yes"}
+
+
+def one_of(name: str, values: Sequence[str]) -> str:
+    value = text(name)
+    if value not in values:
+        raise ImproperlyConfigured(f"{name} must be {' or '.join(values)}, not {value!r}.")
+    return value
 
 
 def count(name: str) -> int:

@@ -11,14 +11,16 @@ import secrets
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.templatetags.static import static
 
-from config.environment import count, flag, from_one, permille, seconds, text
+from config.environment import count, flag, from_one, one_of, permille, seconds, text
 from core.files.access import OTHERS, make_private
+from core.text.currencies import Currency
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -482,6 +484,7 @@ SELECTOR = text("QUORUM_SELECTOR")
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
 MTURK_ENDPOINT = text("AWS_ENDPOINT_URL_MTURK").rstrip("/")
+CURRENCY = one_of("QUORUM_CURRENCY", get_args(Currency))
 PROLIFIC_ENDPOINT = text("QUORUM_PROLIFIC").rstrip("/")
 PROLIFIC_TOKEN = text("QUORUM_PROLIFIC_TOKEN")
 PROLIFIC_PROJECT = text("QUORUM_PROLIFIC_PROJECT")

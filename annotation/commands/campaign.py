@@ -19,6 +19,7 @@ from annotation.commands.campaign_noun import (
     app,
     campaign_verb,
     in_words,
+    no_money,
     worded,
 )
 from annotation.commands.campaign_operations import add, add_long
@@ -27,7 +28,6 @@ from annotation.operations.campaigns import Wanted, draw, save_campaign, warning
 from annotation.operations.instructions import save_instructions
 from annotation.operations.pool import add_drafts_of
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
-from annotation.pipeline.ledger.dollars import cents_of, no_money
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.pipeline.setup.create import get_campaign, read_policy
@@ -38,6 +38,7 @@ from annotation.protocol.labels.claims import asking_in_words
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskName
 from core.command import Result, choice, one_of, progress
+from core.money import cents_of
 from core.output import Facts, Rendered, Rows
 from retrieval.corpus.corpora import corpus_named
 from retrieval.models.corpus import ALL, name_of

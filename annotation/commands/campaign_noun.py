@@ -9,11 +9,13 @@ import typer
 
 from annotation.analytics.campaign.plan import plan_in_words
 from annotation.crowd.port import CrowdError
-from annotation.pipeline.ledger.dollars import clause, dollars, no_money
 from annotation.pipeline.setup.create import get_campaign
+from annotation.protocol.estimates.cost import is_free
+from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control import reasons_in_words
 from core.command import Noun, Result
 from core.errors import UserError
+from core.money import clause, money
 from core.output import Facts, Rendered
 
 CampaignVerb = Callable[..., Result]
@@ -22,7 +24,7 @@ app = Noun("Campaigns, from their queries to their labels.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the campaign.")]
 Seed = Annotated[int, typer.Option(help="Random seed for sampling, packing and splits.")]
 Budget = Annotated[
-    str | None, typer.Option(metavar="DOLLARS", help="Maximum cost; also set by `budget`.")
+    str | None, typer.Option(metavar="AMOUNT", help="Maximum cost; also set by `budget`.")
 ]
 MONEY = {
     "cents_min": "first round",
@@ -82,14 +84,19 @@ def worded(result: Result) -> Result:
     return dict(_worded(key, value) for key, value in result.items())
 
 
+def no_money(policy: Policy) -> dict[str, object]:
+    """What is said in place of sums, where there are none."""
+    return {"money": "none: the work is unpaid"} if is_free(policy) else {}
+
+
 def _is_sum(key: str) -> bool:
     return "cents" in key.split("_")
 
 
 def _worded(key: str, value: object) -> tuple[str, object]:
-    """Money in dollars, the two prices of a cost estimate and a list of faults as sentences."""
+    """Sums as people read them; the two prices of an estimate and a list of faults as sentences."""
     if _is_sum(key) and isinstance(value, int):
-        return MONEY.get(key, key.replace("_cents", "_money")), dollars(value)
+        return MONEY.get(key, key.replace("_cents", "_money")), money(value)
     if key == "plan" and isinstance(value, dict):
         return key, "; ".join(plan_in_words(value))
     if key == "expert":

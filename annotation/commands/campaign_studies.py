@@ -24,7 +24,6 @@ from annotation.analytics.workers.shared_errors import known_items, read_machine
 from annotation.commands.campaign_noun import STUDIES, campaign_verb, worded
 from annotation.models import Campaign
 from annotation.pipeline.labelling.label import claims_of
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.setup.create import get_campaign
 from annotation.pipeline.setup.create_pilot import pilot_of
 from annotation.pipeline.setup.pool_depth import depth_report
@@ -37,6 +36,7 @@ from annotation.protocol.studies.pool_depth import LEVEL
 from core.command import Result
 from core.errors import UserError
 from core.files.whole import write_whole
+from core.money import cents_of, money
 from core.output import Facts, Rendered, Rows
 from retrieval.ranking.runs import require_new
 
@@ -269,7 +269,7 @@ def _planned(result: Result) -> Rendered:
             f"{one['votes_per_triplet']:.2f}",
             f"{one['assignments']:,}",
             f"{one['control_answers']:,}",
-            dollars(one["cents"]),
+            money(one["cents"]),
             f"{one['days']:.1f}",
             "; ".join(one["lacks"]) or "meets it",
         )
@@ -284,11 +284,11 @@ def _planned(result: Result) -> Rendered:
     )
     own, came = result["own_policy"], result["came"]
     facts = {key: value for key, value in result.items() if not isinstance(value, dict | list)}
-    facts["own_policy"] = f"label error {own['error']:.2%}, {dollars(own['cents'])}"
+    facts["own_policy"] = f"label error {own['error']:.2%}, {money(own['cents'])}"
     if came["error"] is not None:
         low, high = came["error_interval"]
         error = f"label error {came['error']:.2%} ({low:.2%} to {high:.2%})"
-        facts["so_far"] = f"{error}, {dollars(came['cents'])}"
+        facts["so_far"] = f"{error}, {money(came['cents'])}"
     head = (
         "choice", "label error", "95 % interval", "votes", "assignments", "controls answered",
         "cost", "days", "what is wanted",
@@ -314,7 +314,7 @@ def plan(
             callback=_number,
         ),
     ] = USUAL_ERROR,
-    budget: Annotated[str | None, typer.Option(metavar="DOLLARS", help="Maximum cost.")] = None,
+    budget: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Maximum cost.")] = None,
     people: Annotated[
         int | None,
         typer.Option(

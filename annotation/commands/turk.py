@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import call_command
 
 from annotation.access.audit_log import by_command, logged
-from annotation.crowd.emulator.state import money
+from annotation.crowd.emulator.state.money import dollars
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.turk.accounts import (
     create_account,
@@ -26,10 +26,10 @@ from annotation.crowd.turk.models import RequesterAccount
 from annotation.crowd.turk.payments import HEAD, lines_of, numbered_payout
 from annotation.crowd.turk.stores import Environment
 from annotation.crowd.turk.workers import worker_id_of
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from core.command import Noun, Result, Yes, confirm, progress
 from core.errors import UserError
 from core.files.csv_safety import harmless
+from core.money import cents_of, money
 from core.output import Facts, Rendered, Rows
 
 app = Noun("A Mechanical Turk for your own people: accounts of requesters, batches, pay-outs.")
@@ -101,7 +101,7 @@ def _table(result: Result) -> Rendered:
         [
             one["account"] + ("" if one["active"] else " (closed)"),
             one["access_key_id"],
-            *(dollars(one[f"{kind}_cents"]) for kind in ("available", "on_hold", "spent")),
+            *(money(one[f"{kind}_cents"]) for kind in ("available", "on_hold", "spent")),
             f"{one['hits']:,}",
         ]
         for one in result["accounts"]
@@ -117,11 +117,9 @@ def accounts() -> Result:
 
 def _payouts(result: Result) -> Rendered:
     if "file" in result:
-        total = dollars(result["cents"])
+        total = money(result["cents"])
         return Facts({"payout": result["payout"], "total": total, "file": result["file"]})
-    rows = [
-        [str(one["payout"]), one["made_at"], dollars(one["cents"])] for one in result["payouts"]
-    ]
+    rows = [[str(one["payout"]), one["made_at"], money(one["cents"])] for one in result["payouts"]]
     return Rows(["pay-out", "made", "total"], rows) if rows else "There are no pay-outs yet."
 
 
@@ -152,7 +150,7 @@ def payouts(
 
 
 def _published(result: Result) -> Rendered:
-    return Facts({**result, "cents": None, "on hold": dollars(result["cents"])})
+    return Facts({**result, "cents": None, "on hold": money(result["cents"])})
 
 
 @app.verb("publish", render=_published)
@@ -164,7 +162,7 @@ def publish_batch(
     ],
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="CSV file: a HIT for each row.")],
     title: Annotated[str, typer.Option(help="Title of the HITs.")],
-    reward: Annotated[str, typer.Option(metavar="DOLLARS", help="Reward for an assignment.")],
+    reward: Annotated[str, typer.Option(metavar="AMOUNT", help="Reward for an assignment.")],
     description: Annotated[
         str | None, typer.Option(help="Description of the HITs.", show_default="the title")
     ] = None,
@@ -184,7 +182,7 @@ def publish_batch(
         title=title,
         description=description or title,
         keywords=keywords,
-        reward=money.dollars(cents_of(reward)),
+        reward=dollars(cents_of(reward)),
         assignments=assignments,
         minutes=minutes,
         days=days,
@@ -209,7 +207,7 @@ def publish_batch(
 def _preview(made: Result, terms: Terms) -> str:
     hits, each = made["hits"], terms.assignments
     return (
-        f"This puts {dollars(made['cents'])} on hold in {made['environment']}, for {hits:,} "
+        f"This puts {money(made['cents'])} on hold in {made['environment']}, for {hits:,} "
         f"HIT{'s' * (hits != 1)} with {each:,} assignment{'s' * (each != 1)} each."
     )
 

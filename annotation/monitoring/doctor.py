@@ -24,6 +24,8 @@ from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.tasks import PAPER_TASK, TaskName
 from core import leases
 from core.errors import UserError
+from core.money import money, site_currency
+from core.text.currencies import PAPER_CURRENCY
 from retrieval.index.versions import current_index, current_indexes, require_fresh
 from retrieval.models import IndexVersion, Job, QuerySet
 
@@ -63,6 +65,7 @@ def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Chec
     yield check_public_url(public_url, crowd)
     if database.ok:  # these read its tables
         yield from check_jobs()
+        yield from check_currency()
         if crowd.site.is_local:
             yield check_people()
         yield check_controls()
@@ -120,8 +123,17 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
         return
     yield Check("crowd", True, f"{kind} answers at {crowd.site.endpoint}")
     hint = "Add funds to the account; a new emulator gets them by `--balance CENTS`."
-    amount = f"${balance // 100:,}.{balance % 100:02} available"
+    amount = f"{money(balance)} available"
     yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
+
+
+def check_currency() -> Iterator[Check]:
+    """Only where some campaigns count in another than the site."""
+    named = Campaign.objects.order_by().values_list("policy_data__currency", flat=True).distinct()
+    if others := {one or PAPER_CURRENCY for one in named} - {site_currency()}:
+        counts = f"campaigns count in {' and '.join(sorted(others))}"
+        message = f"{counts}, this site in {site_currency()}"
+        yield Check("currency", False, message, "Set QUORUM_CURRENCY back.")
 
 
 def check_jobs() -> Iterator[Check]:

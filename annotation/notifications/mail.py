@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Event, MailPreference
 from annotation.notifications.digest import offered_work
+from core.money import money
 
 Type = Event.Type
 SALT = "quorum.unsubscribe"
@@ -28,7 +29,7 @@ TEXTS: Mapping[str, str] = {
     Type.COMPLETE: "Every triplet of campaign {campaign} is decided: {labelled:,} have a label, "
     "{unresolved:,} are unresolved.",
     Type.BLOCKED: "Campaign {campaign} stands still until somebody acts:\n\n{reasons}",
-    Type.BUDGET: "Campaign {campaign} has spent ${spent:,.2f} of its ${budget:,.2f}, and {open:,} "
+    Type.BUDGET: "Campaign {campaign} has spent {spent} of its {budget}, and {open:,} "
     "triplets are still open.",
     Type.PAY: "People who work on campaign {campaign} take longer than planned:\n\n{reasons}",
     Type.RELEASE: "You can download release {release} of campaign {campaign}.",
@@ -50,7 +51,7 @@ def compose(event: Event, user: User) -> EmailMessage | None:
         data["tasks"] = "\n".join(f"- {one_line(name)}: {count}" for name, count in tasks.items())
     data["reasons"] = "\n".join(f"- {reason}" for reason in data.get("reasons", ()))
     for name in ("spent", "budget"):
-        data[name] = data.get(f"{name}_cents", 0) / 100
+        data[name] = money(data.get(f"{name}_cents", 0))
     stop = link("unsubscribe", signing.dumps([user.pk, event.type], salt=SALT))
     foot = FOOT.format(site=settings.PUBLIC_URL, stop=stop, choose=link("mail-preferences"))
     text = TEXTS[event.type].format_map(data)

@@ -21,12 +21,12 @@ from core.progress import Progress
 
 Options = Mapping[str, Any]
 Result = dict[str, Any]
-# dollars: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
+# money: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
 # to 1; choice: one of them; choices: one or several; account: a user name; pairs: several, each by
 # its key or its id in the database; queries: several, by their ids; source, sources: of pairs;
 # name: of what is created
 Kind = Literal[
-    "dollars", "count", "text", "worker", "assignment", "account", "flag", "share", "choice",
+    "money", "count", "text", "worker", "assignment", "account", "flag", "share", "choice",
     "choices", "device", "pairs", "queries", "corpus", "source", "sources", "name",
 ]  # fmt: skip
 LONGEST: Mapping[Kind, int] = {"text": 2000, "account": 150}

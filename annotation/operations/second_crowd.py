@@ -5,12 +5,12 @@ from django.db import transaction
 from annotation.access.roles import CREATE, RUN
 from annotation.models import Campaign, Role
 from annotation.operations.operation import NOBODY, Argument, Operation, Options, Result
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.pipeline.publishing.second_crowd import create_second_crowd
 from annotation.protocol.estimates.cost import estimate_cost, is_free
 from annotation.protocol.policy.crowds import CROWDS
+from core.money import cents_of, money
 
 MOST_LOGGED = 100  # ids; a file may name many more
 
@@ -22,16 +22,16 @@ def _preview(campaign: Campaign, options: Options) -> list[str]:
         second = Campaign.objects.get(name=done["second"])
         costs = estimate_cost(done["triplets"], second.policy)
         transaction.set_rollback(True)
-    money = (
+    cost = (
         "The work is unpaid."
         if is_free(second.policy)
-        else f"Its first round costs {dollars(costs.cents_min)}, from a budget of its own."
+        else f"Its first round costs {money(costs.cents_min)}, from a budget of its own."
     )
     deleted = f"{done['hits_deleted']:,} packed HITs are deleted. " if done["hits_deleted"] else ""
     return [
         f"{done['queries']:,} queries of {campaign} move to the new campaign {second}, whose crowd "
         f"is {second.policy.crowd_traits.title}; {done['queries_left']:,} stay.",
-        f"{second} has {done['triplets']:,} triplets to judge, in {costs.hits:,} HITs. {money}",
+        f"{second} has {done['triplets']:,} triplets to judge, in {costs.hits:,} HITs. {cost}",
         f"{deleted}Pack and publish both campaigns next. Their labels are released together, as "
         f"releases of {campaign}. You cannot move the queries back.",
     ]
@@ -112,7 +112,7 @@ OPERATIONS = (
                 maximum=100_000,
                 optional=True,
             ),
-            Argument("budget", "dollars", "Budget of the new campaign, in dollars", optional=True),
+            Argument("budget", "money", "Budget of the new campaign", optional=True),
         ),
         everywhere=True,
         also=RUN,

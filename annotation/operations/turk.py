@@ -3,13 +3,13 @@
 from annotation.crowd.turk.accounts import named_account
 from annotation.crowd.turk.payments import deposit, new_payout, owed
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from core.errors import UserError
+from core.money import cents_of, money
 
 DEPOSIT = "turk.add_accountdeposit"
 PAY_OUT = "turk.add_payout"
 ACCOUNT = Argument("requester", "name", "Requester", "name of the account")
-AMOUNT = Argument("amount", "dollars", "Amount", "in dollars")
+AMOUNT = Argument("amount", "money", "Amount")
 
 
 def _deposit(database: None, options: Options) -> Result:
@@ -23,7 +23,7 @@ def _preview_payout(database: None, options: Options) -> list[str]:
     lines = owed(account)
     if not lines:
         raise UserError(f"Nobody is owed anything by {account}: all approved work is paid out.")
-    total = dollars(sum(line.cents for line in lines))
+    total = money(sum(line.cents for line in lines))
     people = f"{len(lines):,} worker{'s' * (len(lines) != 1)}"
     return [
         f"{people} get {total} of {account}, for what was approved since the last pay-out.",
@@ -45,7 +45,7 @@ OPERATIONS = (
         "turk-deposit",
         "give a requester's account money, which its HITs in production can spend",
         DEPOSIT,
-        tried(_deposit, "{requester} can spend {amount} dollars more, at once."),
+        tried(_deposit, "{requester} can spend {amount} more, at once."),
         _deposit,
         (ACCOUNT, AMOUNT),
         noun="turk",

@@ -13,7 +13,6 @@ from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Event, Triplet
 from annotation.notifications.events import note_condition
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.pay import underpaid
 from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.ledger.settlements import settle_bill, settle_surplus
@@ -24,6 +23,7 @@ from annotation.pipeline.publishing.crowd_setup import bind, prepare
 from annotation.pipeline.publishing.pilot_conditions import keep_apart
 from annotation.pipeline.recompute import Recomputed, recompute
 from core.errors import UserError
+from core.money import money
 from core.progress import Progress, no_progress
 
 PATIENCE = timedelta(hours=1)
@@ -123,7 +123,7 @@ def _book_bill(campaign: Campaign, crowd: Crowd) -> str | None:
 
 def _uncovered(campaign: Campaign, short: int) -> str | None:
     return (
-        f"The crowd has paid {dollars(short)} that the budget of {campaign} does not cover: raise "
+        f"The crowd has paid {money(short)} that the budget of {campaign} does not cover: raise "
         f"it by `quorum campaign budget {campaign}`."
         if short
         else None
@@ -141,8 +141,8 @@ def note_conditions(campaign: Campaign, recomputed: Recomputed, now: datetime) -
     spent, budget = account.spent_cents, account.budget_cents
     is_living = campaign.state != Campaign.State.CANCELLED
     nearly = recomputed.open and is_living and 0 < budget * NEARLY_PERCENT <= spent * 100
-    money = {"spent_cents": spent, "budget_cents": budget, "open": recomputed.open}
-    note_condition(campaign, Event.Type.BUDGET, {"": money} if nearly else {}, at=now)
+    sums = {"spent_cents": spent, "budget_cents": budget, "open": recomputed.open}
+    note_condition(campaign, Event.Type.BUDGET, {"": sums} if nearly else {}, at=now)
     pay = underpaid(campaign)
     note_condition(campaign, Event.Type.PAY, {"": {"reasons": pay}} if pay else {}, at=now)
 

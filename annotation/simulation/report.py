@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.crowd.simulated.profiles import KINDS
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.simulation.play import BUDGET, FINISHED, NOBODY
+from core.money import money
 from core.text.words import percent
 
 NOTHING = "-"
@@ -106,17 +106,17 @@ def _share(part: float, whole: int) -> float | None:
 def per_label(report: Figures) -> str:
     if report.cents_per_label is None or not report.cents:
         return NOTHING
-    return f"${report.cents_per_label / 100:.3f}"
+    return money(report.cents_per_label, decimals=3)
 
 
 def render(result: Mapping[str, Any]) -> dict[str, object]:
     """For the command line: what counts most first."""
     facts = figures(result)
-    money = {
-        "cost": dollars(facts.cents),
+    costs = {
+        "cost": money(facts.cents),
         "cost_per_label": per_label(facts),
-        "whole_campaign": dollars(facts.whole_cents),
-        "estimated_before": dollars(facts.estimated_cents),
+        "whole_campaign": money(facts.whole_cents),
+        "estimated_before": money(facts.estimated_cents),
     }
     return {
         "ended": facts.end,
@@ -125,7 +125,7 @@ def render(result: Mapping[str, Any]) -> dict[str, object]:
         "hits": facts.hits,
         "assignments": facts.assignments,
         "rejected": facts.rejected,
-        **(money if facts.cents else {}),
+        **(costs if facts.cents else {}),
         "labelled": facts.labelled,
         "unresolved": facts.unresolved,
         "open": facts.open,

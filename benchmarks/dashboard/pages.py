@@ -172,7 +172,7 @@ def _operations(paper: Campaign) -> Iterator[Page]:
         "reason": "why",
         "text": "words",
     }
-    given |= {"dollars": "100000", "days": "3", "cents": "50"}
+    given |= {"amount": "100000", "days": "3", "cents": "50"}
     given |= {"username": OWNER, "role": "viewer"}
     for name, operation in OPERATIONS.items():
         who = ROOT if operation.everywhere else OWNER

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.tasks import task_of
 from annotation.protocol.screening.control import RejectionReason
+from core.text.currencies import currency_of
 from core.text.words import plural
 from exports.card.origin import is_imported, is_of_all
-from exports.card.words import count, dollars, rate
+from exports.card.words import count, money, rate
 from retrieval.ranking.fusion import CONSTANT
 
 Facts = Mapping[str, Any]  # campaign.json
@@ -269,7 +271,8 @@ def _who(facts: Facts) -> str:
         )
     fee = Policy.from_dict(policy).fee or crowd.no_fee
     reward = (
-        f" The reward was {dollars(policy['reward_cents'])} per {crowd.hit}; the fee on top: {fee}."
+        f" The reward was {money(policy['reward_cents'], currency_of(policy))} per {crowd.hit}; "
+        f"the fee on top: {fee}."
         if policy["reward_cents"] and facts["cost_cents"]
         else ""
     )
@@ -279,9 +282,9 @@ def _who(facts: Facts) -> str:
     )
 
 
-def _billed(cents: int) -> str:
+def _billed(cents: int, sums: Callable[[int], str]) -> str:
     more = "more" if cents > 0 else "less"
-    return f" The crowd's own bill was {dollars(abs(cents))} {more}, which is included."
+    return f" The crowd's own bill was {sums(abs(cents))} {more}, which is included."
 
 
 def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
@@ -293,18 +296,19 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
         team = "An in-house team judged: " if CROWDS[facts["crowd"]].is_team else ""
         nothing = f"{team}nothing was paid for it."
         return nothing[0].upper() + nothing[1:]
+    sums = partial(money, currency=currency_of(facts["policy"]))
     extras = {CROWDS[one["crowd"]].extras for one in facts.get("crowds") or [facts]} - {""}
     words = (
-        f"{dollars(spent)}: {dollars(spent - bonuses - billed)} for assignments, including the "
-        f"crowd's fee and discarded assignments, and {dollars(bonuses)} for "
-        f"{' and '.join(['bonuses', *sorted(extras)])}.{_billed(billed) if billed else ''}"
+        f"{sums(spent)}: {sums(spent - bonuses - billed)} for assignments, including the "
+        f"crowd's fee and discarded assignments, and {sums(bonuses)} for "
+        f"{' and '.join(['bonuses', *sorted(extras)])}.{_billed(billed, sums) if billed else ''}"
     )
     if crowds := facts.get("crowds"):
-        parts = [f"{dollars(each['cost_cents'])} went to {_named(each)}" for each in crowds]
+        parts = [f"{sums(each['cost_cents'])} went to {_named(each)}" for each in crowds]
         words += f" Of this, {' and '.join(parts)}."
     labelled, what = facts["triplets"]["labelled"], "labelled triplet"
     if is_imported(facts):
         labelled, what = by_votes, "released triplet labelled by votes"
     if labelled:
-        words += f" That is USD {spent / 100 / labelled:.3f} per {what}."
+        words += f" That is {sums(spent / labelled, decimals=3)} per {what}."
     return words

@@ -35,6 +35,6 @@ def between(interval: Sequence[float | None] | None, *, shares: bool) -> str:
     return f"{low} to {high}"
 
 
-def dollars(cents: int) -> str:
+def money(cents: float, currency: str, *, decimals: int = 2) -> str:
     """Not by the sign: two of them on a line make a formula on some pages."""
-    return f"USD {cents / 100:,.2f}"
+    return f"{currency} {cents / 100:,.{decimals}f}"

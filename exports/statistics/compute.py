@@ -14,6 +14,7 @@ import orjson
 
 from annotation.protocol.estimates.certificate import certify
 from annotation.protocol.policy.policy import Policy
+from core.text.currencies import PAPER_CURRENCY, currency_of
 from exports.evaluation.baselines import baselines
 from exports.layout.files import (
     ASSIGNMENTS,
@@ -125,7 +126,7 @@ def _of_the_annotators(tables: Annotators) -> dict[str, Any]:
 def _campaign(
     folder: Path, facts: dict[str, Any], gold: Gold, tables: Annotators | None
 ) -> dict[str, Any]:
-    queries = _queries(folder)
+    queries, currency = _queries(folder), currency_of(facts["policy"])
     if tables and facts["queries"]["origin"] != IMPORTED:
         unresolved = tables.judged.statuses["unresolved"]
         still_open = queries["triplets"] - queries["labelled"] - unresolved
@@ -143,6 +144,7 @@ def _campaign(
         "rejection_reasons": facts["rejection_reasons"],
         "cost_cents": tables.work.cents + beside_work(facts) if tables else facts["cost_cents"],
         "bonus_cents": facts["bonus_cents"],
+        **({} if currency == PAPER_CURRENCY else {"currency": currency}),
         "expert": said,
         **expert.label_error_to_dict(),
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.estimates.split_sizes import HELD_OUT
+from core.text.currencies import currency_of
 
 FOUND_BY = ("found by", "candidates", "positives", "positive")
 HEADER = ("", "queries", "candidates", "positives", "negatives", "triplets", "answerable", "votes")
@@ -73,7 +74,7 @@ def _campaign(campaign: Mapping[str, Any]) -> list[str]:
             f"{campaign['workers']:,} workers, {campaign['excluded_workers']:,} excluded."
             f" Assignments: {work['approved']:,} approved, {work['rejected']:,} rejected,"
             f" {work['paid_but_discarded']:,} paid but discarded, cost"
-            f" ${campaign['cost_cents'] / 100:,.2f}",
+            f" {currency_of(campaign)} {campaign['cost_cents'] / 100:,.2f}",
         ]
     return [*lines, _label_error(campaign)]
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.web.base.markdown import render_markdown
+from core.money import money
+from core.text.currencies import Currency, currency_of
 from core.text.words import DASH
 from exports.delivery.storage import read_document, read_text
 from exports.layout.files import CAMPAIGN
@@ -37,7 +38,7 @@ def provenance_of(release: Release) -> Provenance:
     return Provenance(
         corpus=_corpus(at(facts, "corpus")),
         sources=_sources(at(facts, "sources")),
-        crowds=_crowds(at(facts, "crowds")),
+        crowds=_crowds(at(facts, "crowds"), currency_of(policy)),
         instructions=list(_wordings(release, at(facts, "instructions"))),
         policy=[(name.replace("_", " "), _words(value)) for name, value in policy.items()],
     )
@@ -64,7 +65,7 @@ def _sources(sources: Any) -> Table | None:
     return Table("sources", "Sources", ("Licence", "Question/answer pairs"), rows)
 
 
-def _crowds(crowds: Any) -> Table | None:
+def _crowds(crowds: Any, currency: Currency) -> Table | None:
     """None where one crowd judged all."""
     if not crowds:
         return None
@@ -74,7 +75,7 @@ def _crowds(crowds: Any) -> Table | None:
             [
                 Cell(CROWDS[one["crowd"]].title),
                 Cell(count(len(one["query_ids"]))),
-                Cell(dollars(one["cost_cents"])),
+                Cell(money(one["cost_cents"], currency=currency)),
             ],
         )
         for one in crowds

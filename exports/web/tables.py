@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.split_sizes import LEAST_QUERIES
+from core.money import money
+from core.text.currencies import currency_of
 from core.text.words import DASH, percent, plural
 
 SPLITS = {"train": "Train", "dev": "Dev", "test": "Test", "all": "All"}
@@ -92,7 +93,7 @@ def key_figures(stats: object) -> list[tuple[str, str, str]]:
         of = f"of {count(at(campaign, 'label_error_triplets'))} with gold"
         figures.append(("Label error", share(campaign["label_error"]), of))
     if cents := at(campaign, "cost_cents"):
-        figures.append(("Cost", dollars(cents), "fees included"))
+        figures.append(("Cost", money(cents, currency=currency_of(campaign)), "fees included"))
     return figures
 
 

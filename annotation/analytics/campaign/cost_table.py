@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import first_round_cents
 from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, is_free
 from annotation.protocol.labels.claims import asking_in_words
 from annotation.protocol.policy.policy import Policy
+from core.money import money
 
 NOT_COUNTED = (
     "Not counted: the replacements of work that is rejected or discarded{}, and controls added to "
@@ -35,7 +35,7 @@ class CostTable:
 
     @property
     def reserve(self) -> str:
-        return dollars(self.reserve_cents)
+        return money(self.reserve_cents)
 
 
 def cost_table(triplets: int, policy: Policy) -> CostTable:
@@ -45,7 +45,7 @@ def cost_table(triplets: int, policy: Policy) -> CostTable:
             words,
             f"{cost.assignments_per_hit:.2f}",
             f"{cost.assignments:,}",
-            dollars(cost.cents),
+            money(cost.cents),
             policy.tie_mode == mode,
         )
         for mode, words, cost in (
@@ -75,7 +75,7 @@ def _more(policy: Policy) -> str:
 
 
 def _plain(words: str, per_hit: int, hits: int, cents: int) -> Line:
-    return Line(words, f"{per_hit:.2f}", f"{hits * per_hit:,}", dollars(cents))
+    return Line(words, f"{per_hit:.2f}", f"{hits * per_hit:,}", money(cents))
 
 
 def _unit(policy: Policy) -> str:
@@ -84,8 +84,8 @@ def _unit(policy: Policy) -> str:
     whole = assignment_cents(policy)
     fee = whole - policy.reward_cents
     if not fee:
-        return f"An assignment costs {dollars(whole)}, all of it the reward."
+        return f"An assignment costs {money(whole)}, all of it the reward."
     return (
-        f"An assignment costs {dollars(whole)}: {dollars(policy.reward_cents)} for the worker and "
-        f"{dollars(fee)} for the crowd."
+        f"An assignment costs {money(whole)}: {money(policy.reward_cents)} for the worker and "
+        f"{money(fee)} for the crowd."
     )

@@ -6,9 +6,9 @@ from functools import cached_property
 from annotation.analytics.campaign.corpus import CampaignCorpus, corpus_of
 from annotation.analytics.campaign.cost_table import CostTable, cost_table
 from annotation.models import Account, Campaign
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
+from core.money import money
 from retrieval.models import Job
 from retrieval.ranking.fusion import IN_WORDS
 
@@ -104,15 +104,15 @@ class Milestones:
 
     @property
     def reward(self) -> str:
-        return dollars(self.campaign.policy.reward_cents)
+        return money(self.campaign.policy.reward_cents)
 
     @property
     def left(self) -> str:
-        return dollars(self.account.available_cents)
+        return money(self.account.available_cents)
 
     @property
     def budget(self) -> str:
-        return dollars(self.account.budget_cents)
+        return money(self.account.budget_cents)
 
     @cached_property
     def corpus(self) -> CampaignCorpus:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.models import Campaign, Snapshot
 from annotation.protocol.estimates.cost import is_free
+from core.money import unit
 
 POINTS = 60  # in time
 NEAR_ONE = 0.5
@@ -73,7 +74,7 @@ def _money(history: Sequence[Snapshot]) -> Chart:
         Series(name, [one.figures[key] / 100 for one in history], muted=name == "Budget")
         for name, key in names.items()
     ]
-    return _in_time(history, "money", "Spent and reserved", sums, unit="dollars")
+    return _in_time(history, "money", "Spent and reserved", sums, unit=unit())
 
 
 def _by_rank(now: Figures) -> Chart:

@@ -22,7 +22,6 @@ from annotation.pipeline.labelling.votes import (
     SUBMISSION,
     valid_judgments,
 )
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.protocol.estimates.cost import is_free
@@ -40,6 +39,7 @@ from annotation.protocol.labels.expert_agreement import rounded
 from annotation.protocol.labels.label_error import LabelError
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from core.money import money, unit
 from core.text.words import percent
 
 LEAST_JUDGED = 20  # by experts, of each label, before a crowd is known
@@ -205,7 +205,7 @@ def _lacks(made: Prediction, wanted: Wanted) -> list[str]:
     if round(made.error, 3) > wanted.error:
         lacks.append(f"{percent(made.error)} wrong labels, and {percent(wanted.error)} are wanted")
     if wanted.cents is not None and made.cents > wanted.cents:
-        lacks.append(f"{dollars(made.cents - wanted.cents)} above the budget")
+        lacks.append(f"{money(made.cents - wanted.cents)} above the budget")
     if wanted.days is not None and round(made.days, 1) > wanted.days:
         lacks.append(f"{made.days - wanted.days:.1f} days too long")
     return lacks
@@ -226,7 +226,7 @@ def chart_of(plan: Plan) -> Chart:
         "plan",
         "Wrong labels by cost",
         "line",
-        "assignments" if free else "dollars",
+        "assignments" if free else unit(),
         [f"{place:,.0f}" for place in places],
         [Series("Majority, %", line(False)), Series("Until labels are sure, %", line(True))],
         unit="%",
@@ -294,7 +294,7 @@ def plan_in_words(plan: Mapping[str, Any]) -> list[str]:
     whole = came["triplets"] >= planned["triplets"]
     so_far = "" if whole else f" for {came['triplets']:,} of {planned['triplets']:,} triplets"
     votes = came["votes_per_triplet"]
-    cost = f"cost {dollars(planned['cents'])} planned, {dollars(came['cents'])} came out{so_far}"
+    cost = f"cost {money(planned['cents'])} planned, {money(came['cents'])} came out{so_far}"
     return [
         *([cost] if planned["cents"] or came["cents"] else []),
         f"votes a triplet {planned['votes_per_triplet']:.2f} planned, "

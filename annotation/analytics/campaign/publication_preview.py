@@ -10,7 +10,6 @@ from annotation.analytics.quality.campaign_leak import leak_warning
 from annotation.crowd.factory import site_of
 from annotation.crowd.port import CrowdSite
 from annotation.models import Campaign
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.pay import underpaid
 from annotation.pipeline.ledger.reservations import first_round_cents, within
 from annotation.pipeline.publishing.crowd_setup import check_place
@@ -18,6 +17,7 @@ from annotation.pipeline.publishing.lifecycle import check_prolongable
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.protocol.estimates.cost import assignment_cents, is_free
 from core.errors import UserError
+from core.money import money
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Publication:
         has_ties = self.reserved_cents > self.cents
         tie = ", an assignment for the tie of each HIT included" if has_ties else ""
         return [
-            f"Their first round costs {dollars(self.cents)}; {dollars(self.reserved_cents)} is "
+            f"Their first round costs {money(self.cents)}; {money(self.reserved_cents)} is "
             f"reserved{tie}.",
             f"The budget has {so_far.left} left, which {left}.",
         ]

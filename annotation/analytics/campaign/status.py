@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.adjudicate import nobody_may_decide_open
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of, first_round_cents
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.completion import is_complete
@@ -19,6 +18,7 @@ from annotation.pipeline.publishing.publish import held_back, left_out
 from annotation.pipeline.publishing.takers import Stranded, stranded
 from annotation.pipeline.publishing.top_up import missing_votes
 from annotation.protocol.estimates.cost import assignment_cents, is_free
+from core.money import money
 from core.text.words import plural
 
 MOST = 10  # reasons that are told
@@ -114,14 +114,14 @@ def _at_its_budget(campaign: Campaign, short: Shortage) -> Blocker:
         return Blocker("at its budget, and there is room again: the next pass buys on")
     reason = (
         f"at its budget: {short.hits:,} HITs and {short.assignments:,} further votes wait; raise "
-        f"it by {dollars(more)}"
+        f"it by {money(more)}"
     )
     wanted = f"{(account.budget_cents + more) / 100:.2f}"
     return Blocker(
         reason,
         f"{reason}: `quorum campaign budget {campaign} {wanted}`",
         operation="budget",
-        options={"dollars": wanted},
+        options={"amount": wanted},
     )
 
 
@@ -259,10 +259,10 @@ def _uncovered(campaign: Campaign) -> Iterator[Blocker]:
     sums = assignments.aggregate(assignments=Count("pk"), cents=Sum("hit__price_cents", default=0))
     if sums["assignments"]:
         reason = (
-            f"{sums['assignments']} approved assignments, {dollars(sums['cents'])}, are not "
+            f"{sums['assignments']} approved assignments, {money(sums['cents'])}, are not "
             "covered by the budget"
         )
-        command = f": raise it by `quorum campaign budget {campaign} DOLLARS`"
+        command = f": raise it by `quorum campaign budget {campaign} AMOUNT`"
         yield Blocker(reason, reason + command, operation="budget")
 
 

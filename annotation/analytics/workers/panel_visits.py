@@ -7,7 +7,7 @@ from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink, Visit
 from annotation.crowd.inhouse.visits import Done
 from annotation.models import Campaign
-from annotation.pipeline.ledger.dollars import dollars
+from core.money import money
 
 APPROVE, REJECT, WAIT = "approve", "reject", "wait"
 
@@ -30,8 +30,8 @@ class PanelVisit:
 
     @property
     def earned(self) -> str:
-        """In dollars: what was approved, by the piece."""
-        return dollars(self.cents * self.done.approved)
+        """What was approved, by the piece."""
+        return money(self.cents * self.done.approved)
 
     @property
     def why(self) -> str:

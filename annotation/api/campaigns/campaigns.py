@@ -67,7 +67,7 @@ class Campaigns(APIView):
         "Nothing is spent. Retrieve candidates, pack, and publish next. Requires the permission "
         "`annotation.add_campaign`.",
         request=NewCampaign,
-        sent={"name": "faq", "sample": 100, "policy": {"hit_size": 7}, "dollars": "120.00"},
+        sent={"name": "faq", "sample": 100, "policy": {"hit_size": 7}, "budget": "120.00"},
         answers={201: CampaignCreated, 202: CreationJob},
         examples={201: READ, 202: {**JOB, "kind": "create", "warnings": []}},
         refusals=[404, 409, 422],

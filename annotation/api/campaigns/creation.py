@@ -13,9 +13,9 @@ from annotation.analytics.campaign.plan import MOST_PEOPLE
 from annotation.api.campaigns.policy import PolicyField
 from annotation.models import Campaign
 from annotation.operations.campaigns import Wanted, draw, request_creation, save_campaign
-from annotation.pipeline.ledger.dollars import AMOUNT, cents_of
 from annotation.pipeline.setup.create import SEEDS
 from annotation.protocol.policy.policy import Policy
+from core.money import AMOUNT, cents_of
 from core.rest.fields import Text, Whole
 from retrieval.api.corpora import CorpusName
 from retrieval.corpus.pair_reader import MAX_ANSWER
@@ -68,7 +68,7 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
     )
     seed = Whole(min_value=SEEDS[0], max_value=SEEDS[-1], default=0)
     policy = PolicyField(required=False)
-    dollars = serializers.RegexField(
+    budget = serializers.RegexField(
         f"^{AMOUNT.pattern}$",
         required=False,
         help_text="the campaign's budget; without one, nothing can be spent",
@@ -121,7 +121,7 @@ def _wanted(sent: dict[str, Any]) -> Wanted:
         (sent.get("policy") or Policy()).to_dict(),
         sent["seed"],
         sent.get("sample"),
-        budget_cents=cents_of(sent["dollars"]) if "dollars" in sent else None,
+        budget_cents=cents_of(sent["budget"]) if "budget" in sent else None,
         corpus=sent["corpus"],
         like=sent.get("like", ()),
         people=sent.get("people"),

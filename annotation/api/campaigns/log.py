@@ -51,7 +51,7 @@ class Log(APIView):
             "verb": "budget",
             "campaign": "faq",
             "subject": "",
-            "details": {"dollars": "120.00", "budget_cents": 12_000},
+            "details": {"amount": "120.00", "budget_cents": 12_000},
         },
     )
     def get(self, request: Request) -> Response:

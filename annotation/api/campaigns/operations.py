@@ -28,7 +28,7 @@ from core.rest.parsing import body
 AGREED = "false: only preview it; true: execute it"
 PREVIEW = {"agreed": False, "sentences": ["No more work is requested."]}
 SAMPLES = {
-    "dollars": "12.50",
+    "money": "12.50",
     "worker": "A1B2C3",
     "assignment": "3XYZ",
     "account": "cleo",

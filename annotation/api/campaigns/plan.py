@@ -19,7 +19,7 @@ from annotation.analytics.campaign.plan import (
     plan_of,
 )
 from annotation.api.base.access import campaign_of
-from annotation.pipeline.ledger.dollars import AMOUNT, cents_of
+from core.money import AMOUNT, cents_of
 from core.rest.fields import Text
 from core.rest.openapi import operation
 from core.rest.parsing import query
@@ -34,9 +34,7 @@ class VotesQuery(serializers.Serializer[dict[str, Any]]):
         max_value=MOST_ERROR,
         help_text="share of labels that may be wrong",
     )
-    dollars = serializers.RegexField(
-        f"^{AMOUNT.pattern}$", required=False, help_text="maximum cost"
-    )
+    budget = serializers.RegexField(f"^{AMOUNT.pattern}$", required=False, help_text="maximum cost")
     people = serializers.IntegerField(
         min_value=1,
         max_value=MOST_PEOPLE,
@@ -161,7 +159,7 @@ class VotesPlan(APIView):
         like = [campaign_of(request, one.strip(), SEE_VOTES) for one in names]
         wanted = Wanted(
             asked["error"],
-            cents_of(asked["dollars"]) if "dollars" in asked else None,
+            cents_of(asked["budget"]) if "budget" in asked else None,
             asked.get("people"),
             asked.get("days"),
             asked.get("queries"),

@@ -26,6 +26,7 @@ from annotation.crowd.prolific.studies import UNDECIDED, Tender, refused_in_part
 from annotation.crowd.prolific.submissions import OUTCOMES, OVER, UNPAID, follow, move
 from annotation.protocol.policy.crowds import PROLIFIC
 from annotation.protocol.screening.control import RejectionReason
+from core.money import site_currency
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,6 @@ SETTING = "QUORUM_PROLIFIC"
 # Bonuses are made in the minutes after they are asked for; one that a day later is not there was
 # never made.
 PATIENCE = timedelta(days=1)
-CURRENCY = "USD"  # of all sums here
 CATEGORIES: Mapping[RejectionReason, RejectionCategory] = {
     RejectionReason.UNANSWERED: "FAILED_INSTRUCTIONS",
     RejectionReason.MISSED: "FAILED_CHECK",
@@ -105,11 +105,11 @@ class ProlificCrowd(InhouseCrowd):
 
     def _check_currency(self, workspace_id: str) -> None:
         currency = self._client.workspaces.balance(workspace_id).currency
-        if currency != CURRENCY:
+        if currency != site_currency():
             raise CrowdError(
-                f"The workspace {workspace_id} at Prolific pays in {currency}, and Quorum counts "
-                f"in {CURRENCY}: set QUORUM_PROLIFIC_PROJECT to a project of a workspace in "
-                f"{CURRENCY}.",
+                f"The workspace {workspace_id} at Prolific pays in {currency}, and this site "
+                f"counts in {site_currency()}: set QUORUM_PROLIFIC_PROJECT to a project of a "
+                f"workspace in {site_currency()}, or QUORUM_CURRENCY to {currency}.",
                 permanent=False,
             )
 

@@ -41,7 +41,7 @@ class Owed:
 def deposit(account: RequesterAccount, cents: int) -> None:
     if not 1 <= cents <= LARGEST_CENTS:
         most = money.dollars(LARGEST_CENTS)
-        raise UserError(f"A deposit is from $0.01 to ${most}, not ${money.dollars(cents)}.")
+        raise UserError(f"A deposit is from 0.01 to {most}, not {money.dollars(cents)}.")
     AccountDeposit.objects.create(account=account, cents=cents, made_at=timezone.now())
     transaction.on_commit(lambda: book_deposits(account))
 
@@ -100,7 +100,7 @@ def numbered_payout(account: RequesterAccount, number: int) -> Payout:
 
 
 def lines_of(payout: Payout) -> Iterator[tuple[object, ...]]:
-    """Under HEAD: in dollars, with the names and addresses that the members have now."""
+    """Under HEAD: with the names and addresses that the members have now."""
     with store_of(payout.account, Environment.PRODUCTION).reading() as session:
         lines = _owed(session, payout.after, payout.until)
     ids = [line.worker_id.removeprefix(PREFIX) for line in lines]

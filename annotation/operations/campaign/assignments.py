@@ -10,7 +10,6 @@ from annotation.access.roles import MANAGE_WORKERS
 from annotation.models import Campaign
 from annotation.operations.campaign.worker_names import name_of, worker_result
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
 from annotation.pipeline.manual import decisions
 from annotation.pipeline.manual.bonus import (
     check_covered,
@@ -20,31 +19,32 @@ from annotation.pipeline.manual.bonus import (
 )
 from annotation.pipeline.manual.exclusion import preview
 from annotation.protocol.policy.crowds import CrowdTraits
+from core.money import cents_of, clause, money
 
 ASSIGNMENT = Argument("assignment", "assignment", "Assignment", "its ID at the crowd")
-DOLLARS = Argument("dollars", "dollars", "Bonus", "paid to the worker; the crowd's fee is extra")
+AMOUNT = Argument("amount", "money", "Bonus", "paid to the worker; the crowd's fee is extra")
 REASON = Argument("reason", "text", "Reason", "shown to the worker")
 
 
 def _preview_bonus(campaign: Campaign, options: Options) -> list[str]:
-    cents = cents_of(options["dollars"])
+    cents = cents_of(options["amount"])
     seen = preview_bonus(campaign, options["assignment"], cents=cents, reason=options["reason"])
     check_covered(campaign, seen)
     again = "" if seen.new else " This bonus has been asked for before: nothing is paid twice."
     return [
-        f"{name_of(campaign, seen.worker)} gets {dollars(cents)} for assignment "
-        f"{options['assignment']}, which costs {dollars(seen.cents)} in all.{again}"
+        f"{name_of(campaign, seen.worker)} gets {money(cents)} for assignment "
+        f"{options['assignment']}, which costs {money(seen.cents)} in all.{again}"
     ]
 
 
 def _execute_bonus(campaign: Campaign, options: Options) -> Result:
-    cents = cents_of(options["dollars"])
+    cents = cents_of(options["amount"])
     given = give_bonus(campaign, options["assignment"], cents=cents, reason=options["reason"])
     return worker_result(campaign, given.worker, asdict(given))
 
 
 def _cancellation(campaign: Campaign, options: Options) -> Callable[[], int]:
-    cents, assignment = cents_of(options["dollars"]), options["assignment"]
+    cents, assignment = cents_of(options["amount"]), options["assignment"]
     return partial(withdraw_bonus, campaign, assignment, cents=cents, reason=options["reason"])
 
 
@@ -52,7 +52,7 @@ def _preview_cancel_bonus(campaign: Campaign, options: Options) -> list[str]:
     free = preview(_cancellation(campaign, options))
     return [
         f"The bonus for assignment {options['assignment']}, which the crowd has refused, is given "
-        f"up: {dollars(free)} is free again."
+        f"up: {money(free)} is free again."
     ]
 
 
@@ -157,7 +157,7 @@ OPERATIONS = (
         MANAGE_WORKERS,
         _preview_bonus,
         _execute_bonus,
-        (ASSIGNMENT, DOLLARS, REASON),
+        (ASSIGNMENT, AMOUNT, REASON),
         subject="assignment",
         spends=True,
         title="Bonus for",
@@ -169,7 +169,7 @@ OPERATIONS = (
         MANAGE_WORKERS,
         _preview_cancel_bonus,
         _execute_cancel_bonus,
-        (ASSIGNMENT, DOLLARS, REASON),
+        (ASSIGNMENT, AMOUNT, REASON),
         subject="assignment",
         calls_crowd=False,
         title="Cancel the bonus for",

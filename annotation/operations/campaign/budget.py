@@ -4,20 +4,20 @@ from annotation.access.roles import FUND
 from annotation.models import Account, Campaign
 from annotation.operations.campaign.cached_outlook import status_of
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.ledger.reservations import OverBudget, account_of, set_budget
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.outlook import undecided
 from core.errors import UserError
+from core.money import cents_of, money
 
 
 def _preview_budget(campaign: Campaign, options: Options) -> list[str]:
     cents, account = _fundable(campaign, options)
     left = cents - account.spent_cents - account.reserved_cents
     return [
-        f"{campaign} may cost {dollars(cents)} at most, until now {dollars(account.budget_cents)}.",
-        f"{dollars(account.spent_cents)} is spent and {dollars(account.reserved_cents)} reserved: "
-        f"{dollars(left)} is left for unpublished work.",
+        f"{campaign} may cost {money(cents)} at most, until now {money(account.budget_cents)}.",
+        f"{money(account.spent_cents)} is spent and {money(account.reserved_cents)} reserved: "
+        f"{money(left)} is left for unpublished work.",
     ]
 
 
@@ -42,7 +42,7 @@ def _fundable(campaign: Campaign, options: Options) -> tuple[int, Account]:
     # What was submitted may still have to be paid.
     if campaign.state == Campaign.State.CANCELLED and not undecided(campaign).exists():
         lifecycle.check_living(campaign)
-    cents, account = cents_of(options["dollars"]), account_of(campaign)
+    cents, account = cents_of(options["amount"]), account_of(campaign)
     if cents < account.spent_cents + account.reserved_cents:
         raise _too_low(campaign, account)
     return cents, account
@@ -51,8 +51,8 @@ def _fundable(campaign: Campaign, options: Options) -> tuple[int, Account]:
 def _too_low(campaign: Campaign, account: Account) -> UserError:
     needed = account.spent_cents + account.reserved_cents
     return UserError(
-        f"Campaign {campaign} has spent {dollars(account.spent_cents)} and reserved "
-        f"{dollars(account.reserved_cents)}: its budget cannot be less than {dollars(needed)}."
+        f"Campaign {campaign} has spent {money(account.spent_cents)} and reserved "
+        f"{money(account.reserved_cents)}: its budget cannot be less than {money(needed)}."
     )
 
 
@@ -64,7 +64,7 @@ OPERATIONS = (
         FUND,
         _preview_budget,
         _execute_budget,
-        (Argument("dollars", "dollars", "Budget", "maximum total cost"),),
+        (Argument("amount", "money", "Budget", "maximum total cost"),),
         spends=True,
         calls_crowd=False,
         confirms=False,

@@ -15,13 +15,13 @@ from annotation.operations.campaign.cached_outlook import (
 )
 from annotation.operations.campaign.retry import messages_wait
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.outlook import prolongations, prolonging
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
+from core.money import clause, money
 
 
 def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
@@ -40,7 +40,7 @@ def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
     ]
     if free := now.open_cents + now.tie_break_cents:
         words.append(
-            f"Up to {dollars(free)} of what is reserved is free again when nobody is at work."
+            f"Up to {money(free)} of what is reserved is free again when nobody is at work."
         )
     if now.waiting_hits:
         words.append(
@@ -79,13 +79,13 @@ def _preview_extend(campaign: Campaign, options: Options) -> list[str]:
     ]
     if seen.assignments:
         words.append(
-            f"For {seen.assignments:,} assignments of HITs that were over, {dollars(seen.cents)} "
+            f"For {seen.assignments:,} assignments of HITs that were over, {money(seen.cents)} "
             "is reserved again."
         )
     if seen.left_out:
         words.append(
             f"The budget leaves out {seen.left_out:,} HITs, which cost "
-            f"{dollars(seen.left_out_cents)}: raise it, then extend again."
+            f"{money(seen.left_out_cents)}: raise it, then extend again."
         )
     return words
 
@@ -97,10 +97,10 @@ def _at_most_extended(campaign: Campaign, counted: KnownProlonging, until: datet
         f"until {until:%Y-%m-%d %H:%M} UTC.",
     ]
     if seen.assignments:
-        left = dollars(account_of(campaign).available_cents)
+        left = money(account_of(campaign).available_cents)
         words.append(
             f"For up to {seen.assignments:,} assignments of HITs that were over, "
-            f"{dollars(seen.cents)} is "
+            f"{money(seen.cents)} is "
             f"reserved again; the budget has {left} left, and leaves out what that does not reach."
         )
     return [*words, counted.note]

@@ -16,12 +16,13 @@ from annotation.crowd.inhouse.models import Member, PanelLink, Queue
 from annotation.models import Campaign, OutboxMessage
 from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.ledger.pay import minutes_of, underpaid
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.protocol.policy.crowds import CROWDS, CrowdTraits
 from annotation.protocol.policy.panels import PANELS
+from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from core.money import cents_of, money
 
 MOST_MINUTES = 600
 STUDIES = " and ".join(each.title for each in CROWDS.values() if each.by_study)
@@ -37,7 +38,7 @@ OPEN = (
     ),
     Argument(
         "screen_out",
-        "dollars",
+        "money",
         "Screen-out payment",
         f"for participants who find no task; at {STUDIES} alone, where the workspace has "
         "screen-outs",
@@ -204,13 +205,13 @@ def _open_study(
             '("on_failed_control": "pay_and_discard").'
         )
     hourly = tasks * policy.reward_cents * 60 // minutes
-    if hourly < traits.least_hourly_cents:
+    if hourly < policy.minimum.hourly_cents:
         raise UserError(
-            f"{tasks} tasks in {minutes} minutes pay {dollars(hourly)} an hour. "
-            f"{traits.title} asks for {dollars(traits.least_hourly_cents)} at least: choose fewer "
+            f"{tasks} tasks in {minutes} minutes pay {money(hourly)} an hour. "
+            f"{traits.title} asks for {money(policy.minimum.hourly_cents)} at least: choose fewer "
             "minutes or more tasks, or pay more for a task in another campaign."
         )
-    screen_out = _screen_out_cents(options["screen_out"], tasks * policy.reward_cents, traits)
+    screen_out = _screen_out_cents(options["screen_out"], tasks * policy.reward_cents, policy)
     user = options["by"].user
     known = _known_from(options["known"], user, traits) if options["known"] else None
     studies = PROVIDERS[traits.kind].studies
@@ -230,13 +231,13 @@ def _known_from(name: str, user: User | None, crowd: CrowdTraits) -> Queue:
     return queue
 
 
-def _screen_out_cents(given: str | None, reward_cents: int, crowd: CrowdTraits) -> int:
+def _screen_out_cents(given: str | None, reward_cents: int, policy: Policy) -> int:
     cents = cents_of(given) if given else 0
-    if given and not crowd.least_screen_out_cents <= cents < reward_cents:
-        least = dollars(crowd.least_screen_out_cents)
+    if given and not policy.minimum.screen_out_cents <= cents < reward_cents:
+        least = money(policy.minimum.screen_out_cents)
         raise UserError(
-            f"{crowd.title} takes a screen-out payment from {least} to less than the "
-            f"{dollars(reward_cents)} of a visit, not {dollars(cents)}."
+            f"{policy.crowd_traits.title} takes a screen-out payment from {least} to less than the "
+            f"{money(reward_cents)} of a visit, not {money(cents)}."
         )
     return cents
 

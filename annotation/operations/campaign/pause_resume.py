@@ -6,11 +6,11 @@ from annotation.access.roles import RUN
 from annotation.models import Campaign
 from annotation.operations.campaign.cached_outlook import known_outlook, status_of
 from annotation.operations.operation import Operation, Options, Result
-from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.outlook import Outlook
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
+from core.money import clause, money
 
 State = Campaign.State
 
@@ -49,7 +49,7 @@ def _preview_resume(campaign: Campaign, options: Options) -> list[str]:
     ]
     if not is_free(campaign.policy):
         words.append(
-            f"Unpublished work may cost up to {dollars(now.available_cents)} more, "
+            f"Unpublished work may cost up to {money(now.available_cents)} more, "
             "which the budget has left."
         )
     return [*words, *known.note]

@@ -3,7 +3,6 @@
 from annotation.access.roles import CREATE
 from annotation.models import Campaign, Role
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.setup.create_pilot import (
     MOST_TRIPLETS,
@@ -13,6 +12,7 @@ from annotation.pipeline.setup.create_pilot import (
     draw_pilot,
 )
 from annotation.protocol.estimates.cost import estimate_cost, is_free
+from core.money import cents_of, money
 
 
 def _preview(campaign: Campaign, options: Options) -> list[str]:
@@ -22,18 +22,18 @@ def _preview(campaign: Campaign, options: Options) -> list[str]:
     costs = estimate_cost(triplets, policy)
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack
     shown, hidden = condition_names(name)
-    money = (
+    cost = (
         "The work is unpaid."
         if is_free(policy)
-        else f"A condition costs {dollars(costs.cents_min)} in the first round, about "
-        f"{dollars(mode.cents)} with its ties and {dollars(costs.cents_max)} if every HIT needs "
-        f"all votes; both together about {dollars(2 * mode.cents)}."
+        else f"A condition costs {money(costs.cents_min)} in the first round, about "
+        f"{money(mode.cents)} with its ties and {money(costs.cents_max)} if every HIT needs "
+        f"all votes; both together about {money(2 * mode.cents)}."
     )
     return [
         f"{triplets:,} triplets of {campaign} are drawn and copied into two campaigns, {shown} and "
         f"{hidden}, which differ by the answer alone.",
         f"Each condition takes {costs.hits:,} HITs, about {mode.assignments:,} assignments.",
-        money,
+        cost,
         "Nothing is spent until each condition has a budget and you publish it.",
     ]
 
@@ -92,7 +92,7 @@ OPERATIONS = (
                 "PILOT-without",
                 optional=True,
             ),
-            Argument("budget", "dollars", "Budget of each campaign, in dollars", optional=True),
+            Argument("budget", "money", "Budget of each campaign", optional=True),
         ),
         everywhere=True,
         is_study=True,

@@ -5,7 +5,6 @@ from django.conf import settings
 from annotation.access.roles import CREATE
 from annotation.models import Campaign
 from annotation.operations.operation import Argument, LongOperation, Options, Order, Result, Run
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.setup.pool_depth import (
     DEEPEST,
@@ -15,6 +14,7 @@ from annotation.pipeline.setup.pool_depth import (
     plan_depth_study,
 )
 from annotation.protocol.estimates.cost import estimate_cost, is_free
+from core.money import cents_of, money
 
 
 def _plan(campaign: Campaign, options: Options) -> Plan:
@@ -28,17 +28,17 @@ def _plan(campaign: Campaign, options: Options) -> Plan:
 def _preview(campaign: Campaign, options: Options) -> list[str]:
     plan, policy = _plan(campaign, options), campaign.policy
     costs = estimate_cost(plan.candidates, policy)
-    money = (
+    cost = (
         "The work is unpaid."
         if is_free(policy)
-        else f"Its first round costs {dollars(costs.cents_min)}. Nothing is spent until you "
+        else f"Its first round costs {money(costs.cents_min)}. Nothing is spent until you "
         "publish it."
     )
     return [
         f"Campaign {plan.name} is created for the ranks {plan.first} to {plan.last} of "
         f"{plan.queries:,} queries of {campaign}: {plan.candidates:,} triplets, {costs.hits:,} "
         "HITs.",
-        money,
+        cost,
     ]
 
 
@@ -109,7 +109,7 @@ OPERATIONS = (
                 "by default, this campaign's name and -depth",
                 optional=True,
             ),
-            Argument("budget", "dollars", "Budget of the new campaign, in dollars", optional=True),
+            Argument("budget", "money", "Budget of the new campaign", optional=True),
         ),
         (Argument("device", "device", "Device", default=settings.ENCODER_DEVICE),),
         preview=_preview,

@@ -11,11 +11,11 @@ from annotation.crowd.worker_notices import FAREWELL
 from annotation.models import Campaign, OutboxMessage
 from annotation.operations.campaign.worker_names import name_of, worker_of, worker_result
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.dollars import clause
 from annotation.pipeline.manual import qualification
 from annotation.pipeline.manual.exclusion import exclude, preview, restore
 from annotation.pipeline.manual.message import preview_message, write_to
 from core.errors import UserError
+from core.money import clause
 
 WORKER = Argument(
     "worker",

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from annotation.crowd.inhouse.models import PanelLink
 from annotation.crowd.inhouse.visits import links_to
 from annotation.models import Campaign
-from annotation.pipeline.ledger.dollars import dollars
+from core.money import money
 
 HOUR = 3600
 MEASURED = 5  # times from which on their median is told
@@ -28,12 +28,12 @@ def pay_an_hour(
 
 
 def _an_hour(cents: int, seconds: float) -> str:
-    return f"{dollars(round(cents * HOUR / seconds))} an hour"
+    return f"{money(round(cents * HOUR / seconds))} an hour"
 
 
 def underpaid(campaign: Campaign) -> list[str]:
     """A sentence for each link whose visits, as measured, pay less than the crowd asks for."""
-    policy, least = campaign.policy, campaign.policy.crowd_traits.least_hourly_cents
+    policy, least = campaign.policy, campaign.policy.minimum.hourly_cents
     if not least:
         return []
     sentences = []
@@ -44,7 +44,7 @@ def underpaid(campaign: Campaign) -> list[str]:
             sentences.append(
                 f"{_visits(link.tasks)} take {ceil(seconds / 60)} minutes (the median at "
                 f"{policy.crowd_traits.title}) and so pay {pays}, less than "
-                f"the {dollars(least)} that it asks for. Pay the difference as bonuses, and pay "
+                f"the {money(least)} that it asks for. Pay the difference as bonuses, and pay "
                 "more for a task in another campaign."
             )
     return list(dict.fromkeys(sentences))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotation.models import Assignment, Campaign, OutboxMessage
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import OverBudget, account_of, locked
 from annotation.pipeline.ledger.settlements import release_bonuses, reserve_bonus
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from annotation.protocol.estimates.cost import bonus_price_cents
 from core.errors import UserError
+from core.money import money
 
 MOST_CENTS = 1_000_000  # the crowd pays no higher bonus
 
@@ -28,7 +28,7 @@ class Bonus:
 def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
     """Raises UserError where it cannot be paid, whatever the budget."""
     if not 1 <= cents <= MOST_CENTS:
-        raise UserError(f"A bonus is from $0.01 to {dollars(MOST_CENTS)}, not {dollars(cents)}.")
+        raise UserError(f"A bonus is from {money(1)} to {money(MOST_CENTS)}, not {money(cents)}.")
     if not reason.strip():
         raise UserError("The worker sees the reason for the bonus: add --reason.")
     assignments = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
@@ -63,8 +63,8 @@ def check_covered(campaign: Campaign, bonus: Bonus) -> None:
 def _over_budget(campaign: Campaign, bonus: Bonus) -> UserError:
     left = account_of(campaign).available_cents
     return UserError(
-        f"The bonus costs {dollars(bonus.cents)} in all, but the budget of {campaign} "
-        f"has {dollars(left)} left: raise it by `quorum campaign budget`."
+        f"The bonus costs {money(bonus.cents)} in all, but the budget of {campaign} "
+        f"has {money(left)} left: raise it by `quorum campaign budget`."
     )
 
 
@@ -79,14 +79,14 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
     bonus = asked.first()
     if bonus is None:
         raise UserError(
-            f"Campaign {campaign} has no bonus of {dollars(cents)} for assignment {assignment!r} "
+            f"Campaign {campaign} has no bonus of {money(cents)} for assignment {assignment!r} "
             "with this reason."
         )
     why = {
         OutboxMessage.State.DONE: "has been paid and cannot be taken back",
         OutboxMessage.State.CANCELLED: "has been taken back already",
     }.get(OutboxMessage.State(bonus.state), "is on its way: whether it was paid is not known yet")
-    raise UserError(f"The bonus of {dollars(cents)} for assignment {assignment!r} {why}.")
+    raise UserError(f"The bonus of {money(cents)} for assignment {assignment!r} {why}.")
 
 
 def withdraw_refused(campaign: Campaign) -> None:

@@ -13,12 +13,12 @@ from django.db.models import QuerySet
 
 from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.labelling.votes import valid_judgments
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import OverBudget, account_of, locked
 from annotation.pipeline.ledger.settlements import reserve_overturn
 from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError
+from core.money import money
 
 Kind = OutboxMessage.Kind
 Status = Assignment.Status
@@ -76,8 +76,8 @@ def check_covered(campaign: Campaign, seen: Decision) -> None:
 def over_budget(campaign: Campaign, seen: Decision) -> UserError:
     left = account_of(campaign).available_cents
     return UserError(
-        f"Assignment {seen.assignment} costs {dollars(seen.cents)}, but the budget of {campaign} "
-        f"has {dollars(left)} left: raise it by `quorum campaign budget`."
+        f"Assignment {seen.assignment} costs {money(seen.cents)}, but the budget of {campaign} "
+        f"has {money(left)} left: raise it by `quorum campaign budget`."
     )
 
 

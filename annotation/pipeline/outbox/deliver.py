@@ -40,6 +40,7 @@ from annotation.pipeline.outbox.send import Known, Outcome, is_forgotten, send
 from annotation.pipeline.outbox.threads import Caller, calling
 from annotation.protocol.screening.qualification import percent_right
 from core.files.bulk_insert import update_each
+from core.money import money
 from core.progress import Progress, no_progress
 
 
@@ -112,8 +113,8 @@ def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
     if needed <= balance:
         return None
     short = (
-        f"{sum(prices.values())} more assignments cost ${needed / 100:,.2f}, but the account at "
-        f"{crowd.site.endpoint} holds ${balance / 100:,.2f}: top it up."
+        f"{sum(prices.values())} more assignments cost {money(needed)}, but the account at "
+        f"{crowd.site.endpoint} holds {money(balance)}: top it up."
     )
     _to_buy(campaign).update(error=short)
     return short

@@ -6,6 +6,7 @@ from annotation.models import Campaign
 from annotation.pipeline.outbox.hit_type import hit_type
 from annotation.protocol.estimates.cost import assignment_cents
 from core.errors import UserError
+from core.money import money, site_currency
 
 
 def bind(campaign: Campaign, crowd: Crowd) -> None:
@@ -26,6 +27,11 @@ def check_place(campaign: Campaign, endpoint: str) -> None:
             f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
             f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create another campaign."
         )
+    if (currency := campaign.policy.currency) != site_currency():
+        raise UserError(
+            f"The sums of campaign {campaign} are in {currency}, but QUORUM_CURRENCY is "
+            f"{site_currency()}: set it back."
+        )
 
 
 def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
@@ -34,8 +40,8 @@ def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
     needed = hits * policy.annotators * assignment_cents(policy)
     if needed and needed > (balance := crowd.balance_cents()):
         raise UserError(
-            f"Publishing {hits} HITs costs ${needed / 100:,.2f} in the first round, but the "
-            f"account at {crowd.site.endpoint} holds ${balance / 100:,.2f}: top it up first."
+            f"Publishing {hits} HITs costs {money(needed)} in the first round, but the "
+            f"account at {crowd.site.endpoint} holds {money(balance)}: top it up first."
         )
 
 

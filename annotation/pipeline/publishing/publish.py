@@ -21,6 +21,7 @@ from annotation.pipeline.publishing.crowd_setup import bind, check_balance, chec
 from annotation.protocol.estimates.cost import estimate_cost, tie_assignments
 from core.errors import UserError
 from core.files.bulk_insert import insert_alike
+from core.money import money
 
 BATCH = 10_000
 
@@ -150,8 +151,8 @@ def _check_budget(campaign: Campaign) -> None:
     mode = likely.extend if policy.tie_mode == "extend" else likely.repack
     raise UserError(
         f"Campaign {campaign} has no budget yet: set what it may cost at most by `quorum "
-        f"campaign budget {campaign} DOLLARS` (about ${mode.cents / 100:,.2f} without "
-        f"replacements, ${likely.cents_max / 100:,.2f} if every HIT needs all votes)."
+        f"campaign budget {campaign} AMOUNT` (about {money(mode.cents)} without "
+        f"replacements, {money(likely.cents_max)} if every HIT needs all votes)."
     )
 
 

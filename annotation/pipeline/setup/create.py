@@ -20,6 +20,7 @@ from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.protocol.policy.tasks import PAPER_TASK, TaskName, TaskType, task_defaults
 from core.errors import UserError
 from core.files.bulk_insert import insert_from_query
+from core.money import site_currency
 from core.progress import Progress, no_progress
 from retrieval.models import Candidate, Corpus, QuerySet
 from retrieval.query_sets.held_out import Unsaved, draw_queries, own_queries
@@ -53,7 +54,7 @@ def policy_from(values: Mapping[str, Any]) -> Policy:
     if crowd := defaults.get("crowd"):
         # As the settings say now, and the campaign's from then on.
         defaults |= PROVIDERS[crowd].fees()
-    return Policy.from_dict({**defaults, **values})
+    return Policy.from_dict({"currency": site_currency(), **defaults, **values})
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -167,6 +168,7 @@ def create_triplets(campaign: Campaign, candidates: models.QuerySet[Candidate]) 
 
 def new_campaign(query_set: QuerySet, *, policy: Policy, seed: int, text: str) -> Campaign:
     """Of the query set's name, with this text as its instructions."""
+    policy = replace(policy, currency=site_currency())
     campaign = Campaign.objects.create(
         name=query_set.name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
     )

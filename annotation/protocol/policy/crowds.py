@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from core.text.currencies import Currency
 
 CrowdKind = Literal["mturk", "inhouse", "panel", "prolific"]
 Adjudication = Literal["decide", "measure"]
@@ -70,6 +72,11 @@ def _like(match: re.Match[str], word: str) -> str:
     return f"{match[1] or ''}{word[0].upper() if begins else word[0]}{word[1:]}{match[2]}"
 
 
+class Minimum(NamedTuple):
+    hourly_cents: int = 0  # that people must be offered; 0: it asks for nothing
+    screen_out_cents: int = 0  # that who finds no task is paid; 0: nobody is
+
+
 @dataclass(frozen=True)
 class CrowdTraits:
     """What a crowd can do, in numbers for the rules and in words for pages, the card and docs."""
@@ -98,8 +105,7 @@ class CrowdTraits:
     by_link: bool  # its people come by links, for visits
     # It has a study for each link: a visit is paid, rejected and ended there, and as a whole.
     by_study: bool
-    least_hourly_cents: int  # that people must be offered; 0: it asks for nothing
-    least_screen_out_cents: int  # that who finds no task is paid; 0: nobody is
+    minimums: Mapping[Currency, Minimum]  # by each currency that it pays in; empty: none in any
     longest_message: int
     shortest_reason: int  # of a rejection that a person writes
     longest_reason: int  # of a rejection
@@ -149,7 +155,7 @@ class CrowdTraits:
 
     def asks(self, name: str) -> bool:
         """Whether its policies may say something of their own in this field."""
-        return name != "crowd" and name not in self.fixed and name not in self.unasked
+        return name not in {"crowd", "currency", *self.fixed, *self.unasked}
 
     def defaults(self) -> dict[str, Any]:
         """Fields of a policy for this crowd that are not the paper's."""
@@ -189,8 +195,7 @@ MTURK = CrowdTraits(
     is_team=False,
     by_link=False,
     by_study=False,
-    least_hourly_cents=0,
-    least_screen_out_cents=0,
+    minimums={},
     longest_message=4096,
     shortest_reason=1,
     longest_reason=1024,
@@ -234,8 +239,7 @@ INHOUSE = CrowdTraits(
     is_team=True,
     by_link=False,
     by_study=False,
-    least_hourly_cents=0,
-    least_screen_out_cents=0,
+    minimums={},
     longest_message=MTURK.longest_message,
     shortest_reason=MTURK.shortest_reason,
     longest_reason=MTURK.longest_reason,
@@ -289,8 +293,7 @@ PROLIFIC = replace(
     by_study=True,
     may_refuse_to_reverse=True,
     least_reward_cents=1,
-    least_hourly_cents=800,  # in pounds 600
-    least_screen_out_cents=14,  # in pounds 10
+    minimums={"USD": Minimum(800, 14), "GBP": Minimum(600, 10)},
     shortest_reason=100,
     message_place="in a message at Prolific, which cannot be recalled",
     reports="by signed events where this site is public, and when each pass asks",

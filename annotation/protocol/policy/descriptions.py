@@ -11,6 +11,7 @@ from annotation.protocol.policy.crowds import (
     PROLIFIC_FEE,
 )
 from annotation.protocol.policy.tasks import PAPER_TASK
+from core.text.currencies import PAPER_CURRENCY
 
 OPEN = "left open"
 # Whose fee depends on the account there.
@@ -265,6 +266,13 @@ CROWD = Group(
             "; ".join(f"{each.kind}: {each.description}" for each in CROWDS.values()) + ".",
             PAPER_CROWD.kind,
             "Mechanical Turk",
+        ),
+        Words(
+            "currency",
+            "Currency",
+            "The site's (`QUORUM_CURRENCY`). All sums are in hundredths of it.",
+            PAPER_CURRENCY,
+            "USD",
         ),
         Words(
             "reward_cents",

@@ -25,8 +25,10 @@ from annotation.protocol.policy.crowds import (
     CrowdKind,
     CrowdTraits,
     Fee,
+    Minimum,
 )
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskName, TaskType
+from core.text.currencies import PAPER_CURRENCY, Currency
 
 TieMode = Literal["extend", "repack"]
 OnFailedControl = Literal["reject", "pay_and_discard"]
@@ -39,6 +41,7 @@ SplitSize = int | float  # an int is a count of queries, a float a share of them
 LATER = {
     "task": PAPER_TASK.name,
     "exclusion_rule": "share",
+    "currency": PAPER_CURRENCY,
     "vat_permille": 0,
     "aggregation": "majority",
     "wanted_confidence": 0,
@@ -147,6 +150,8 @@ class Policy:
     min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10
     exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
     crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = PAPER_CROWD.kind
+    # The site's: all sums are hundredths of it.
+    currency: Annotated[Currency, _one_of(Currency)] = PAPER_CURRENCY
     reward_cents: Annotated[int, _whole(0, 100_000)] = PAPER_CROWD.reward_cents
     # Where it depends on the account; those of other crowds are the same for all.
     fee_permille: Annotated[int, _whole(0, 1000)] = PROLIFIC_FEE.permille
@@ -233,6 +238,10 @@ class Policy:
         return Fee(self.fee_permille, vat_permille=self.vat_permille)
 
     @property
+    def minimum(self) -> Minimum:
+        return self.crowd_traits.minimums.get(self.currency, Minimum())
+
+    @property
     def is_adaptive(self) -> bool:
         """Whether confidence ends the asking, and no majority."""
         return self.wanted_confidence > 0
@@ -311,7 +320,9 @@ def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str
     return []
 
 
-def _check_crowd(crowd: CrowdKind, reward_cents: int, *others: object) -> list[str]:
+def _check_crowd(
+    crowd: CrowdKind, currency: Currency, reward_cents: int, *others: object
+) -> list[str]:
     traits = CROWDS[crowd]
     values = dict(zip(_SCREENING, others, strict=True))
     faults = [
@@ -323,6 +334,9 @@ def _check_crowd(crowd: CrowdKind, reward_cents: int, *others: object) -> list[s
         faults.append(
             f"reward_cents must be at least {traits.least_reward_cents} for {traits.title}"
         )
+    if traits.minimums and currency not in traits.minimums:
+        taken = " or ".join(f'"{each}"' for each in traits.minimums)
+        faults.append(f"currency must be {taken} for {traits.title}")
     return faults
 
 
@@ -339,14 +353,14 @@ def _check_task(task: TaskName, *others: object) -> list[str]:
 _FIXED_BY_TASK = tuple(sorted(set[str]().union(*(task.fixed for task in TASKS.values()))))
 # What a crowd may have fixed.
 _SCREENING = tuple(sorted(set[str]().union(*(traits.fixed for traits in CROWDS.values()))))
-_OF_A_CROWD = {"crowd", "reward_cents", *OF_AN_ACCOUNT, *_SCREENING}
+_OF_A_CROWD = {"crowd", "currency", "reward_cents", *OF_AN_ACCOUNT, *_SCREENING}
 _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),
     (("aggregation", "wanted_confidence"), _check_confidence),
     (("wanted_confidence", "bought_first"), _check_bought_first),
     (("train", "dev", "test"), _check_splits),
-    (("crowd", "reward_cents", *_SCREENING), _check_crowd),
+    (("crowd", "currency", "reward_cents", *_SCREENING), _check_crowd),
     (("task", *_FIXED_BY_TASK), _check_task),
 )
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.pipeline.ledger.dollars import dollars
+from core.money import money
 
 LONGEST = 300
 
@@ -19,7 +19,7 @@ def details_in_words(details: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _fact(key: str, value: Any) -> tuple[str, str]:
     if f"_{key}".endswith("_cents") and isinstance(value, int) and not isinstance(value, bool):
-        return key.removesuffix("cents").replace("_", " ").strip() or "amount", dollars(value)
+        return key.removesuffix("cents").replace("_", " ").strip() or "amount", money(value)
     return key.replace("_", " "), _short(_in_words(value))
 
 

@@ -10,10 +10,10 @@ from annotation.analytics.quality.text_diff import Part, as_judged
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import what_is_kept
 from annotation.models import Hit, ItemReport
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.markdown import render_markdown
+from core.money import money
 
 LINE = 72  # characters of a text's line in the page's widest column
 ANSWER_LINES = 7
@@ -60,7 +60,7 @@ def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str
 
 
 def kept_in(policy: Policy, *, panel: str = "the panel") -> list[str]:
-    reward = dollars(policy.reward_cents) if policy.reward_cents else ""
+    reward = money(policy.reward_cents) if policy.reward_cents else ""
     return what_is_kept(policy.crowd_traits, panel=panel, reward=reward)
 
 

@@ -35,7 +35,6 @@ from annotation.crowd.turk.workers import worker_id_of
 from annotation.crowd.worker_notices import AT_THE_TURK, what_is_kept, why_excluded
 from annotation.models import Assignment as Submitted
 from annotation.models import Campaign, Exclusion, QualificationResult
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.pay import MEASURED, pay_an_hour
 from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
@@ -44,6 +43,7 @@ from annotation.web.annotator.eta import Stretch, eta, last_work, wants_break
 from annotation.web.annotator.rejected_work import last_rejections, rejected
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
+from core.money import money
 
 MOST_SHOWN = 5
 NO_VISIT = "You have no study here: open it from the panel's own page."
@@ -143,8 +143,8 @@ def work(request: MemberRequest) -> HttpResponse:
         "submitted": tally.submitted + tally.approved + tally.rejected,
         "wants_break": wants_break(done, now),
         "today": sum(one.today for one in counts.values()),
-        "earned": dollars(earned) if earned else "",
-        "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
+        "earned": money(earned) if earned else "",
+        "pending": money(tally.pending_cents) if tally.pending_cents else "",
         "notices": notices_of(member),
         "rejections": last_rejections(member, MOST_SHOWN) if tally.rejected else [],
         "reasons": reasons,
@@ -224,7 +224,7 @@ def _lines(
                 done=mine.done,
                 of=f"{mine.done + mine.in_hand + offered.count:,}"
                 f"{'+' if offered.count >= MOST_COUNTED else ''}",
-                pay=dollars(offered.reward_cents) if offered.reward_cents else "",
+                pay=money(offered.reward_cents) if offered.reward_cents else "",
                 an_hour=_an_hour(offered, campaign),
                 eta=eta(done, offered.hit_type, offered.count),
                 instructions=_instructions_url(campaign) if campaign else "",
@@ -318,7 +318,7 @@ def _at_the_turk(member: Member) -> Mapping[str, str]:
     """What a member has been given, and may be, for the HITs of requesters."""
     earned = earnings_of(worker_id_of(member), Environment.PRODUCTION, headings=())
     paid = earned.total("reward_cents") + earned.total("bonus_cents")
-    return {"earned": dollars(paid), "pending": dollars(earned.total("pending_cents"))}
+    return {"earned": money(paid), "pending": money(earned.total("pending_cents"))}
 
 
 def _contact() -> str:

@@ -7,12 +7,12 @@ from django.template import Library
 
 from annotation.crowd.turk.workers import Group
 from annotation.models import Campaign
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.pay import pay_an_hour
 from annotation.protocol.policy.crowds import CrowdTraits
+from core.money import money
 
 register = Library()
-register.filter("dollars", dollars)
+register.filter("money", money)
 
 
 @register.filter

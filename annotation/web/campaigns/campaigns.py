@@ -11,13 +11,13 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import CREATE, visible_campaigns
 from annotation.analytics.campaign.completion import COMPLETE, CampaignState, as_stored
 from annotation.models import Account, Campaign, Snapshot
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.publishing.completion import complete
 from annotation.protocol.estimates.cost import is_free
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
 from annotation.web.campaigns.overview_data import finish
 from annotation.web.campaigns.setup import running_job, steps_of
+from core.money import money
 
 PAGE_SIZE = 50
 
@@ -88,7 +88,7 @@ def _row(campaign: Campaign, state: CampaignState, last: Snapshot | None) -> Row
         state=state,
         figures=last.figures if last else None,
         finish=finish(campaign, last) if last else "",
-        spent=dollars(account.spent_cents) if moves else "",
-        budget=dollars(account.budget_cents),
-        reserved=dollars(account.reserved_cents),
+        spent=money(account.spent_cents) if moves else "",
+        budget=money(account.budget_cents),
+        reserved=money(account.reserved_cents),
     )

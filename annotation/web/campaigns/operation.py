@@ -19,12 +19,12 @@ from annotation.models import Assignment, Campaign
 from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.web.base.crowd_text import said_of
 from annotation.web.base.guards import campaign_page, dashboard_page, refuse_account, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.workers.pairs import names_of
 from core.errors import UserError
+from core.money import cents_of, money
 from retrieval.models import Job
 from retrieval.web.forms import corpus_choices, source_choices
 
@@ -279,8 +279,8 @@ def _values(operation: Chosen, form: OperationForm) -> list[tuple[str, str]]:
         shown = ", ".join(value) if isinstance(value, list) else str(value)
         if argument.kind == "flag":
             shown = "yes"
-        if argument.kind == "dollars":
-            shown = dollars(cents_of(shown))
+        if argument.kind == "money":
+            shown = money(cents_of(shown))
         values.append((argument.label, shown))
     return values
 

@@ -22,12 +22,12 @@ from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.adjudicate import may_decide_open
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.screening.control import reasons_in_words
 from annotation.web.workers.columns import duration
 from annotation.web.workers.pairs import Pairs, pairs_of
 from core.errors import UserError
+from core.money import money
 from core.text.words import plural
 from retrieval.models import Job
 
@@ -201,7 +201,7 @@ def _work(campaign: Campaign, figures: Figures) -> list[Work]:
 def _result(campaign: Campaign, account: Account, figures: Figures) -> Result:
     time, dates = time_taken(figures["began"], figures["ended"])
     return Result(
-        cost=dollars(account.spent_cents) if account.spent_cents else "Nothing",
+        cost=money(account.spent_cents) if account.spent_cents else "Nothing",
         time=time,
         dates=dates,
         pairs=pairs_of(campaign, worker_figures.newest(campaign)),
@@ -274,19 +274,19 @@ def _money(campaign: Campaign, account: Account, figures: Figures | None) -> Mon
         return None
     labels = figures["labelled"] if figures else 0
     return Money(
-        budget=dollars(account.budget_cents),
-        spent=dollars(account.spent_cents),
-        discarded=dollars(account.discarded_cents),
+        budget=money(account.budget_cents),
+        spent=money(account.spent_cents),
+        discarded=money(account.discarded_cents),
         billed=_billed(account.billed_cents),
-        reserved=dollars(account.reserved_cents),
-        left=dollars(account.available_cents),
-        a_label=f"${account.spent_cents / labels / 100:,.3f}" if labels else "",
+        reserved=money(account.reserved_cents),
+        left=money(account.available_cents),
+        a_label=money(account.spent_cents / labels, decimals=3) if labels else "",
     )
 
 
 def _billed(cents: int) -> str:
     more = "more" if cents > 0 else "less"
-    return f"{dollars(abs(cents))} {more} by the crowd's own bill" if cents else ""
+    return f"{money(abs(cents))} {more} by the crowd's own bill" if cents else ""
 
 
 def troubles_of(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Trouble]:

@@ -21,10 +21,10 @@ from annotation.models import (
     Judgment,
     OutboxMessage,
 )
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from core.money import money
 
 ITEMS = ("control", "triplet__candidate__query", "triplet__candidate__pair")
 MOST = 200  # calls and entries; a HIT has a few for each of its assignments
@@ -58,7 +58,7 @@ def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
     context: dict[str, Any] = {
         "hit": hit,
         "state": HitState(hit.condition),
-        "price": dollars(hit.price_cents),
+        "price": money(hit.price_cents),
         "assignments": assignments,
         "items": _items(hit, assignments),
         "outbox_messages": _messages(hit),
@@ -107,4 +107,4 @@ def _entries(hit: Hit) -> list[Booked]:
     ours = Entry.objects.filter(hit=hit).select_related("assignment").order_by("pk")
     theirs = Entry.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
     entries = [*ours[:MOST], *theirs.order_by("pk")[:MOST]]
-    return [Booked(entry, dollars(entry.cents)) for entry in entries]
+    return [Booked(entry, money(entry.cents)) for entry in entries]

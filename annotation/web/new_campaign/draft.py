@@ -58,7 +58,7 @@ class Draft:
     policy: dict[str, Any] = field(default_factory=lambda: TEAM.policy().to_dict())
     is_agreed: bool = False  # to the policy
     corpus: str = ALL
-    dollars: str = ""  # as it was typed
+    budget: str = ""  # as it was typed
     plan: dict[str, Any] = field(default_factory=dict)  # its policy, campaigns like it, people
     job: int | None = None  # that creates the campaign
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from django import forms
 
-from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.descriptions import CHOICES, GROUPS, MAIN, OPEN, Group, Words
@@ -15,6 +14,7 @@ from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
+from core.money import cents_of, site_currency, unit
 from retrieval.corpus.corpora import corpus_named
 from retrieval.index.versions import chosen_index
 from retrieval.models.corpus import ALL
@@ -154,7 +154,9 @@ class PolicyForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said = {name: _value(name, text) for name, text in self.cleaned_data.items()}
         try:
-            self.policy = Policy.from_dict(self._base.to_dict() | said)
+            self.policy = Policy.from_dict(
+                {"currency": site_currency(), **self._base.to_dict(), **said}
+            )
         except PolicyError as error:
             for fault in error.faults:
                 self._add_fault(fault)
@@ -240,16 +242,19 @@ def written(values: Mapping[str, object]) -> dict[str, str]:
 class BudgetForm(forms.Form):
     """What the campaign may cost at most."""
 
-    dollars = forms.CharField(
-        label="Budget in dollars",
+    budget = forms.CharField(
         max_length=20,
         required=False,
         help_text="It may cost that much at most, fees included. Left empty, nothing that costs "
         "money is published until a budget is set.",
     )
 
-    def clean_dollars(self) -> int:
-        text = self.cleaned_data["dollars"].strip().replace(",", "")
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["budget"].label = f"Budget in {unit()}"
+
+    def clean_budget(self) -> int:
+        text = self.cleaned_data["budget"].strip().replace(",", "")
         try:
             return cents_of(text) if text else 0
         except UserError as error:

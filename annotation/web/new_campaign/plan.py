@@ -24,7 +24,6 @@ from annotation.analytics.campaign.plan import (
     planned_after,
 )
 from annotation.models import Campaign
-from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.labels.label_error import Share
 from annotation.web.base.guards import campaign_page, refuse
@@ -33,6 +32,7 @@ from annotation.web.experts.label_error import in_words
 from annotation.web.new_campaign.draft import PLANNED, Draft
 from annotation.web.new_campaign.wizard import NOT_YOURS
 from core.errors import UserError
+from core.money import cents_of, money, unit
 from core.text.words import percent
 
 MOST_LIKE = 2  # each takes two queries
@@ -46,9 +46,7 @@ class WantedForm(forms.Form):
         max_value=MOST_ERROR,
         required=False,
     )
-    dollars = forms.CharField(
-        label="Budget in dollars", max_length=20, required=False, help_text="Empty: any"
-    )
+    budget = forms.CharField(max_length=20, required=False, help_text="Empty: any")
     people = forms.IntegerField(
         label="People who work",
         min_value=1,
@@ -72,8 +70,9 @@ class WantedForm(forms.Form):
 
     def __init__(self, data: Any, *, like: Sequence[Campaign], is_free: bool) -> None:
         super().__init__(data)
+        self.fields["budget"].label = f"Budget in {unit()}"
         if is_free:
-            del self.fields["dollars"]
+            del self.fields["budget"]
         self.fields["like"] = forms.MultipleChoiceField(
             choices=[(one.name, one.name) for one in like],
             label="Whose crowd",
@@ -81,8 +80,8 @@ class WantedForm(forms.Form):
             widget=forms.CheckboxSelectMultiple,
         )
 
-    def clean_dollars(self) -> int | None:
-        text = self.cleaned_data["dollars"].strip().replace(",", "")
+    def clean_budget(self) -> int | None:
+        text = self.cleaned_data["budget"].strip().replace(",", "")
         try:
             return cents_of(text) if text else None
         except UserError as error:
@@ -93,7 +92,7 @@ class WantedForm(forms.Form):
         said = self.cleaned_data
         return Wanted(
             said["error"] or USUAL_ERROR,
-            said.get("dollars"),
+            said.get("budget"),
             said["people"],
             said["days"],
             said["queries"],
@@ -153,7 +152,7 @@ def _said(plan: Plan, wanted: Wanted) -> Mapping[str, Any]:
         {
             "choice": one,
             "error": in_words(Share(one.made.error, one.low, one.high)),
-            "cost": dollars(one.made.cents),
+            "cost": money(one.made.cents),
             "is_best": one is plan.choice,
         }
         for one in plan.choices

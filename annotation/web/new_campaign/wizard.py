@@ -23,7 +23,6 @@ from annotation.analytics.campaign.plan import planned_after
 from annotation.jobs.tasks import run_job, soon
 from annotation.models import Campaign
 from annotation.operations.campaigns import request_creation, warnings_of
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS
 from annotation.web.base.guards import View, dashboard_page, refuse
@@ -32,6 +31,7 @@ from annotation.web.new_campaign.draft import Draft, read_upload
 from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm
 from annotation.web.new_campaign.prerequisites import Prerequisites, prerequisites_of
 from core.errors import UserError
+from core.money import money
 from retrieval.models import Job
 from retrieval.models.corpus import ALL
 
@@ -148,13 +148,13 @@ def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     warned = warnings_of(draft.queries, policy)
     context: dict[str, Any] = {"policy": policy, "costs": costs, "warnings": warned}
     if request.method != "POST":
-        proposed = dollars(costs.reserve_cents)[1:] if costs.reserve_cents else ""
-        context["form"] = BudgetForm(initial={"dollars": draft.dollars or proposed})
+        proposed = money(costs.reserve_cents)[1:] if costs.reserve_cents else ""
+        context["form"] = BudgetForm(initial={"budget": draft.budget or proposed})
         return _render(request, draft, "budget", context)
     context["form"] = form = BudgetForm(request.POST)
     if not form.is_valid():
         return _render(request, draft, "budget", context, status=422)
-    wanted = draft.wanted(form.cleaned_data["dollars"])
+    wanted = draft.wanted(form.cleaned_data["budget"])
     try:
         with transaction.atomic():
             job = request_creation(wanted, by=by_page(cast(User, request.user)))
@@ -162,7 +162,7 @@ def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     except UserError as error:
         context["fault"] = str(error)
         return _render(request, draft, "budget", context, status=422)
-    draft.job, draft.dollars = job.pk, form.data.get("dollars", "")
+    draft.job, draft.budget = job.pk, form.data.get("budget", "")
     draft.keep(request)
     return _to("budget")
 

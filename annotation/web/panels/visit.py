@@ -21,7 +21,6 @@ from annotation.crowd.inhouse.visits import Done, Person
 from annotation.crowd.port import CrowdError, NotSent, Terms
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.pay import pay_an_hour
 from annotation.protocol.policy.panels import PANELS
 from annotation.protocol.policy.policy import Policy
@@ -32,6 +31,7 @@ from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
 from annotation.web.base.middleware import PARTICIPANT
 from core.errors import UserError
+from core.money import money
 
 TITLE = "This link does not work"
 VISIT = "annotation/panels/visit.html"
@@ -145,7 +145,7 @@ def _welcome(
         "tasks": link.tasks,
         "items": campaign.policy.hit_size,
         "rejects": campaign.policy.on_failed_control == "reject",
-        "pay": dollars(link.tasks * campaign.policy.reward_cents),
+        "pay": money(link.tasks * campaign.policy.reward_cents),
         "an_hour": _an_hour(link, campaign.policy),
         "instructions": render_markdown(campaign.instructions.latest("version").text),
         "panel": PANELS[link.panel].title,
@@ -199,7 +199,7 @@ def _an_hour(link: PanelLink, policy: Policy) -> str:
 def _screen_out(link: PanelLink) -> str:
     """What who finds no task is paid; empty: nothing."""
     cents = _terms(link).screen_out_cents
-    return dollars(cents) if cents else ""
+    return money(cents) if cents else ""
 
 
 def _terms(link: PanelLink) -> Terms:

@@ -7,9 +7,9 @@ from typing import Any
 
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.crowd.simulated.profiles import KINDS
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.simulation.outcome import FATES
 from annotation.simulation.report import NOTHING, Figures, figures, per_label
+from core.money import money, unit
 from core.text.words import percent
 from retrieval.models import Job
 
@@ -57,11 +57,11 @@ class DryRun:
 
     @property
     def cost(self) -> str:
-        return dollars(self.figures.whole_cents)
+        return money(self.figures.whole_cents)
 
     @property
     def estimate(self) -> str:
-        return dollars(self.figures.estimated_cents)
+        return money(self.figures.estimated_cents)
 
     @property
     def per_label(self) -> str:
@@ -112,8 +112,8 @@ def _cost(outcome: DryRun) -> Chart:
         kind="bar",
         axis="",
         labels=list(bars),
-        series=[Series("dollars", [cents / 100 for cents in bars.values()])],
-        unit="dollars",
+        series=[Series(unit(), [cents / 100 for cents in bars.values()])],
+        unit=unit(),
         note="The estimate leaves out what is bought again; the dry run has bought it.",
     )
 
@@ -162,7 +162,7 @@ COUNTED: tuple[tuple[str, Cell], ...] = (
     ("Rejected", _count("rejected")),
 )
 MONEY: tuple[tuple[str, Cell], ...] = (
-    ("Cost", lambda one: dollars(one.figures.cents) if one.costs else NOTHING),
+    ("Cost", lambda one: money(one.figures.cents) if one.costs else NOTHING),
     ("Cost of a label", lambda one: one.per_label),
     ("Whole campaign", lambda one: one.cost if one.costs else NOTHING),
     ("Its estimate", lambda one: one.estimate if one.costs else NOTHING),

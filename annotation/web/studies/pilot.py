@@ -7,13 +7,13 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import ADJUDICATE, RUN, VIEW, visible_campaigns
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.quality.pilot_report import Condition, PilotReport, pilot_report
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.setup.create_pilot import pilots
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.studies.pilot import Comparison
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
+from core.money import money
 from core.text.words import DASH, percent
 
 Row = tuple[str, str, str]  # with the answer, without it
@@ -98,4 +98,4 @@ def _rows(report: PilotReport) -> list[Row]:
 
 
 def _spent(condition: Condition) -> str:
-    return dollars(condition.spent_cents)
+    return money(condition.spent_cents)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from annotation.models import Campaign, WorkerFigures
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import FALSE_EXCLUSION
 from annotation.web.base.columns import NUMBER, Column
+from core.money import money
 from core.text.words import percent
 
 USUAL_ORDER = "-hits"
@@ -61,7 +61,7 @@ def _time(row: WorkerFigures) -> str:
 
 
 def _wage(row: WorkerFigures) -> str:
-    return "—" if row.hourly_cents is None else dollars(row.hourly_cents)
+    return "—" if row.hourly_cents is None else money(row.hourly_cents)
 
 
 def _changes(row: WorkerFigures) -> str:

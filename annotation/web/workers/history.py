@@ -13,7 +13,6 @@ from django.views.decorators.http import require_safe
 from annotation.crowd.mturk.answers import dollars_of
 from annotation.models import PastRecord
 from annotation.operations.history import FORGET
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import MTURK
 from annotation.web.base.columns import NUMBER, WIDE, Column, heading
 from annotation.web.base.filters import Choice, Day, Filter, Text
@@ -23,6 +22,7 @@ from annotation.web.base.list_page import Cells, csv_file
 from annotation.web.base.pagination import Place, Steps, Window, key_of, window
 from annotation.web.base.saved_views import seen
 from core.files.csv_safety import harmless
+from core.money import money
 
 Kind, Status = PastRecord.Kind, PastRecord.Status
 REACH = 5_000  # records that one page looks through
@@ -111,13 +111,17 @@ def past_assignment(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
+def dollars(cents: int) -> str:
+    return money(cents, currency="USD")
+
+
 def _assignments() -> QuerySet[PastRecord]:
     rows = PastRecord.objects.filter(kind=Kind.ASSIGNMENT).order_by("pk")
     return rows.select_related("worker", "part_of").prefetch_related("parts")
 
 
 def _money(record: PastRecord) -> tuple[str, str]:
-    """The reward of its HIT, and bonuses."""
+    """The reward of its HIT, and bonuses: Mechanical Turk's, whatever this site counts in."""
     reward = record.part_of.cents if record.part_of else None
     bonus = record.bonus_cents
     return "—" if reward is None else dollars(reward), dollars(bonus) if bonus else "—"

@@ -15,14 +15,13 @@ from annotation.access.roles import MANAGE_WORKERS, campaigns_where
 from annotation.crowd.mturk.answers import dollars_of
 from annotation.models import Campaign, Exclusion, PastRecord, Worker
 from annotation.operations.history import FORGET
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.columns import NUMBER, Column
 from annotation.web.base.filters import Choice, Filter, Text
 from annotation.web.base.guards import permitted, staff_page
 from annotation.web.base.layout import page
 from annotation.web.base.list_page import LINES_AT_ONCE, Cells, csv_file
 from annotation.web.base.pagination import Place, key_of, window
-from annotation.web.workers.history import REACH, Kind, Status, in_words, past_list
+from annotation.web.workers.history import REACH, Kind, Status, dollars, in_words, past_list
 
 MOST_BONUSES = 20  # the newest, that are shown
 MOST_CAMPAIGNS = 20  # the newest, that a worker can be excluded from by a click

@@ -23,7 +23,6 @@ from annotation.analytics.workers.history import (
 )
 from annotation.crowd.worker_notices import reason_of
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Worker, WorkerFigures
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.manual.decisions import overturnable_until
 from annotation.pipeline.manual.message import letters_of
 from annotation.protocol.policy.policy import Policy
@@ -35,6 +34,7 @@ from annotation.web.base.pagination import key_of
 from annotation.web.workers.columns import duration, flags_of, rule_of
 from annotation.web.workers.pairs import names_of, partners_of
 from annotation.web.workers.workers import fresh_workforce
+from core.money import money
 from core.text.words import percent
 
 POINTS = 80  # of the chart
@@ -110,8 +110,8 @@ def exclusion_impact(request: HttpRequest, campaign: Campaign, pk: int) -> HttpR
     content = {
         "excluded": excluded,
         "exclusion_impact": seen,
-        "cents": dollars(seen.cents),
-        "buy": dollars(seen.buy_cents),
+        "cents": money(seen.cents),
+        "buy": money(seen.buy_cents),
     }
     return render(request, "annotation/workers/_exclusion_impact.html", content)
 
@@ -218,7 +218,7 @@ def _figures(
     if figures.median_ms is not None:
         rows.append((said("Time a HIT"), duration(figures.median_ms), "median of the active time"))
     if figures.hourly_cents is not None:
-        rows.append(("Hourly wage", dollars(figures.hourly_cents), "by the active time"))
+        rows.append(("Hourly wage", money(figures.hourly_cents), "by the active time"))
     if figures.reports:
         rows.append(("Reports", f"{figures.reports:,}", "items reported as wrong"))
     if figures.cannot_judge:

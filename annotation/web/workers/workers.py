@@ -17,7 +17,6 @@ from annotation.analytics.workers.effort import BARS
 from annotation.analytics.workers.item_reports import read_items
 from annotation.crowd.inhouse.members import members_named
 from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
-from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.columns import heading, order_of, ordering
 from annotation.web.base.guards import campaign_page
@@ -34,6 +33,7 @@ from annotation.web.workers.columns import (
     rule_of,
 )
 from annotation.web.workers.pairs import names_of, pairs_of
+from core.money import money
 from core.sqlite_busy import if_free
 
 PAGE_SIZE = 50
@@ -237,6 +237,6 @@ def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, st
         )
     middle, pooled = seen["hourly_cents_median"], seen["hourly_cents_pooled"]
     if middle is not None and pooled is not None:
-        words = f"worker in the middle; {dollars(pooled)} all work together"
-        figures.append(("Hourly wage", dollars(middle), words))
+        words = f"worker in the middle; {money(pooled)} all work together"
+        figures.append(("Hourly wage", money(middle), words))
     return figures

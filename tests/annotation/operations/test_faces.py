@@ -106,7 +106,7 @@ class Case:
 CANCEL, PAUSE = ("cancel", {}), ("pause", {})
 ADA, NOBODY = {"worker": "AADA"}, {"worker": "ANOBODY"}
 REASON = {"reason": "Enough."}
-BONUS = {"assignment": "{ada}", "dollars": "0.50", "reason": "Thank you."}
+BONUS = {"assignment": "{ada}", "amount": "0.50", "reason": "Thank you."}
 LAST_OWNER = {"username": "owner"}
 TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten."}
 OWN_CONTROL, POOL_CONTROL = {"control": "{own control}"}, {"control": "{pool control}"}
@@ -125,7 +125,7 @@ CASES = {
     "close-panel": Case(PANEL_LINK, NO_LINK, policy=PANEL.defaults()),
     "request-returns": Case(PANEL_LINK | REASON, NO_LINK | REASON, policy=PROLIFIC.defaults()),
     "forget-participant": Case({"worker": "{participant}"}, NOBODY, policy=PANEL.defaults()),
-    "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
+    "budget": Case({"amount": "9000"}, {"amount": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
     "resume": Case({}, {}, after=(PAUSE,)),
     "expire": Case({}, {}, impossible_after=(CANCEL,)),
@@ -138,8 +138,8 @@ CASES = {
     "grant-qualification": Case(ADA, {"worker": "A\tB"}, policy={"qualification_items": 4}),
     "approve": Case({"assignment": "{eve}"}, {"assignment": "3NONE"}),
     "reject": Case({"assignment": "{bob}"} | REASON, {"assignment": "{ada}"} | REASON),
-    "bonus": Case(BONUS, BONUS | {"dollars": "9999"}),  # more than the budget has left
-    "cancel-bonus": Case(BONUS, BONUS | {"dollars": "0.51"}, after=(("bonus", BONUS),)),
+    "bonus": Case(BONUS, BONUS | {"amount": "9999"}),  # more than the budget has left
+    "cancel-bonus": Case(BONUS, BONUS | {"amount": "0.51"}, after=(("bonus", BONUS),)),
     "give-role": Case({"username": "viewer", "role": "manager"}, LAST_OWNER | {"role": "viewer"}),
     "take-role": Case({"username": "viewer"}, LAST_OWNER),
     "replace-control": Case(OWN_CONTROL | TEXTS, POOL_CONTROL | TEXTS),

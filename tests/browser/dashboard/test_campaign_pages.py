@@ -53,8 +53,8 @@ OTHERS = (
 )
 OPERATIONS = (
     "budget",
-    "budget?dollars=20000",
-    "budget?dollars=0",
+    "budget?amount=20000",
+    "budget?amount=0",
     "pause",
     "resume",
     "extend?days=9",
@@ -62,7 +62,7 @@ OPERATIONS = (
     "exclude?worker={careful}",
     "exclude?worker={careful}&reason=Your+answers+differ",
     "restore?worker={spammer}",
-    "bonus?assignment={assignment}&dollars=1.5&reason=Thanks",
+    "bonus?assignment={assignment}&amount=1.5&reason=Thanks",
     "nothing",
 )
 

@@ -114,7 +114,7 @@ def _require(session: Session, amount: int) -> None:
         raise RequestError(
             "InsufficientFunds",
             "This Requester has insufficient funds for this transaction: it needs "
-            f"${dollars(amount)} and ${dollars(available)} is available.",
+            f"{dollars(amount)} and {dollars(available)} is available.",
         )
 
 

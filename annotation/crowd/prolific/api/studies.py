@@ -13,7 +13,6 @@ Action = Mapping[str, object]
 Transition = Literal["PUBLISH", "SCHEDULE_PUBLISH", "CANCEL_PUBLISH", "PAUSE", "START", "STOP"]
 
 REVIEW: Action = {"action": "MANUALLY_REVIEW"}
-APPROVE: Action = {"action": "AUTOMATICALLY_APPROVE"}
 
 
 def screen_out(*, cents: int, slots: int) -> Action:
@@ -22,15 +21,6 @@ def screen_out(*, cents: int, slots: int) -> Action:
         "fixed_screen_out_reward": cents,
         "slots": slots,
     }
-
-
-def ask_for_return(reason: str) -> Action:
-    return {"action": "REQUEST_RETURN", "return_reason": text_of(reason, "reason")}
-
-
-def add_to_group(group_id: str) -> Action:
-    group = id_of(group_id, "participant group")
-    return {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group}
 
 
 @dataclass(frozen=True)

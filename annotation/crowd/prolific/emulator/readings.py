@@ -33,6 +33,7 @@ class Readings:
     audience_of_links: Literal["url", "domain"] = "url"
 
     # Accounts.
+    currency: Literal["USD", "GBP"] = "USD"  # of the workspace that it starts with
     vat_permille: int = 0  # of the fee
 
     # Submissions.

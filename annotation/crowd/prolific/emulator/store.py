@@ -27,7 +27,9 @@ class Store(store.Store[Session]):
 
     def fill(self, session: Session) -> None:
         session.insert("meta", name="researcher", value=new_id())
-        workspace_id = create_workspace(session, title="Workspace", description="", currency="USD")
+        workspace_id = create_workspace(
+            session, title="Workspace", description="", currency=self.readings.currency
+        )
         create_project(session, workspace_id, title="Project", description="")
         money.deposit(session, workspace_id, self._balance_cents)
 

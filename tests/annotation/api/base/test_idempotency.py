@@ -20,9 +20,9 @@ pytestmark = pytest.mark.concurrent
 
 BUDGET = "campaigns/faq/operations/budget"
 PAUSE = "campaigns/faq/operations/pause"
-RAISED = {"dollars": "200", "agreed": True}
+RAISED = {"amount": "200", "agreed": True}
 QUERIES = [{"query": "How is bread made?"}, {"query": "Who sells pianos?"}]
-CREATE = {"name": "new-one", "queries": QUERIES, "dollars": "12.50"}
+CREATE = {"name": "new-one", "queries": QUERIES, "budget": "12.50"}
 
 
 def made() -> int:
@@ -34,7 +34,7 @@ def test_a_repeated_request_gets_the_answer_of_the_first_and_does_nothing(
 ) -> None:
     first = owner.post(BUDGET, RAISED, key="one")
     assert first.status_code == 200
-    owner.post(BUDGET, {"dollars": "300", "agreed": True}, key="two")
+    owner.post(BUDGET, {"amount": "300", "agreed": True}, key="two")
     again = owner.post(BUDGET, RAISED, key="one")
     assert (again.status_code, again.json()) == (200, first.json())
     campaign.account.refresh_from_db()
@@ -51,7 +51,7 @@ def test_the_order_of_fields_makes_no_other_request(owner: Program) -> None:
 @pytest.mark.parametrize(
     ("path", "sent"),
     [
-        (BUDGET, {"dollars": "201", "agreed": True}),
+        (BUDGET, {"amount": "201", "agreed": True}),
         (PAUSE, {"agreed": True}),
     ],
 )
@@ -64,7 +64,7 @@ def test_a_key_is_of_one_request_alone(owner: Program, path: str, sent: dict[str
 def test_a_key_is_of_one_account_alone(campaign: Campaign, owner: Program) -> None:
     bob = Program(person("bob", campaign, "owner"))
     owner.post(BUDGET, RAISED, key="one")
-    assert bob.post(BUDGET, {"dollars": "300", "agreed": True}, key="one").status_code == 200
+    assert bob.post(BUDGET, {"amount": "300", "agreed": True}, key="one").status_code == 200
 
 
 @pytest.mark.parametrize("key", ["", "with space", "ä", "x" * 201])

@@ -22,7 +22,7 @@ def root(db: None) -> Program:
 
 def test_a_campaign_is_created_with_its_owner_and_budget(root: Program) -> None:
     sent = {"name": "new-one", "queries": QUERIES, "policy": {"reward_cents": 20}, "seed": 3,
-            "dollars": "12.50"}  # fmt: skip
+            "budget": "12.50"}  # fmt: skip
     answer = root.post("campaigns", sent, key="one")
     assert answer.status_code == 201
     assert answer.headers["Location"] == "/api/v1/campaigns/new-one"
@@ -39,7 +39,7 @@ def test_a_campaign_is_created_with_its_owner_and_budget(root: Program) -> None:
 
 
 def test_a_sampled_campaign_is_made_by_a_job(root: Program, small_database: None) -> None:
-    sent = {"name": "new-one", "sample": 3, "seed": 7, "dollars": "12.50"}
+    sent = {"name": "new-one", "sample": 3, "seed": 7, "budget": "12.50"}
     answer = root.post("campaigns", sent, key="one")
     assert answer.status_code == 202
     assert "With 3 queries, " in " ".join(answer.json()["warnings"])

@@ -98,7 +98,7 @@ def unresolved(world: World) -> int:
 OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_create": lambda _: {"name": "sampled"},
     "token_create": lambda _: {"name": "root", "password": PASSWORD},
-    "campaign_budget": lambda _: {"dollars": "20000"},
+    "campaign_budget": lambda _: {"amount": "20000"},
     "campaign_pool_depth": lambda _: {"to": 2},
     "campaign_replace_control": lambda world: {"control": world.ids["campaign controls"]},
     "campaign_retire_control": lambda world: {"control": world.ids["campaign controls"]},

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from pytest_django import Settings
 
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.assignments import take
@@ -526,8 +527,10 @@ def test_the_balance_is_the_workspace_s(desk: Desk) -> None:
     assert desk.crowd.balance_cents() == 100_000
 
 
-def test_a_workspace_in_pounds_is_refused_before_anything_is_published(start: Start) -> None:
-    """Sums are dollars here: a reward of so many cents would be paid in pence."""
+def test_a_workspace_in_pounds_is_refused_where_the_site_counts_in_dollars(
+    start: Start, settings: Settings
+) -> None:
+    """A reward of so many cents would be paid in pence."""
     prolific = start()
     pounds = {"title": "Labels", "currency_code": "GBP"}
     workspace = prolific.http.post("/workspaces/", json=pounds).json()["id"]
@@ -537,9 +540,11 @@ def test_a_workspace_in_pounds_is_refused_before_anything_is_published(start: St
     with pytest.raises(CrowdError, match=f"The workspace {workspace} at Prolific pays in GBP"):
         crowd.balance_cents()
     desk = Desk(prolific, project_id=project.project_id)
-    with pytest.raises(CrowdError, match="to a project of a workspace in USD"):
+    with pytest.raises(CrowdError, match="workspace in USD, or QUORUM_CURRENCY to GBP"):
         desk.publish()
     assert list(prolific.client.studies.list()) == []
+    settings.CURRENCY = "GBP"
+    assert Desk(prolific, project_id=project.project_id).crowd.balance_cents() == 0
 
 
 def test_the_team_and_other_panels_never_meet_prolific_s_tasks(desk: Desk) -> None:

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.assignments import submit, take
@@ -200,20 +201,25 @@ class Season:
 
 @pytest.mark.usefixtures("small_database")
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("tasks", "rule"), [(1, "reject"), (2, "pay_and_discard")])
+@pytest.mark.parametrize(
+    ("tasks", "rule", "currency"), [(1, "reject", "USD"), (2, "pay_and_discard", "GBP")]
+)
 def test_books_are_equal_to_the_cent_and_nobody_is_paid_twice(
     tmp_path: Path,
     target: Target,
     monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
     sums: Sums,
     tasks: int,
     rule: str,
+    currency: Literal["USD", "GBP"],
     seed: int,
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(
         "annotation.web.panels.events.soon", lambda task, campaign: asked.append(campaign)
     )
+    settings.CURRENCY = currency
     rules = {**RULES, "on_failed_control": rule}
     campaign = packed_campaign(tmp_path, **{**PROLIFIC.defaults(), **rules})
     state = tmp_path / "prolific.sqlite3"
@@ -224,6 +230,7 @@ def test_books_are_equal_to_the_cent_and_nobody_is_paid_twice(
         timeout=2,
         loopback_hooks=True,
         vat_permille=200,
+        currency=currency,
     ) as prolific:
         desk = Desk(prolific, tasks=tasks, hook_url=target.url, screen_out_cents=SCREEN_OUT)
         season = Season(desk, campaign, target, asked, random.Random(seed), Deadly(seed))
@@ -231,7 +238,7 @@ def test_books_are_equal_to_the_cent_and_nobody_is_paid_twice(
         play(season)
         check(season, sums)
         check_exclusions(season)
-        check_release(season, tmp_path / "release")
+        check_release(season, tmp_path / "release", currency)
 
 
 def play(season: Season) -> None:
@@ -339,10 +346,13 @@ def check_exclusions(season: Season) -> None:
     print(f"  {len(members)} excluded, {sum(it > 2 for it in votes)} triplets voted on again")
 
 
-def check_release(season: Season, folder: Path) -> None:
+def check_release(season: Season, folder: Path, currency: str) -> None:
     out = export(season.campaign, folder).folder
     assert verify(out).differences == []
     facts = document(out, "campaign.json")
+    assert season.campaign.policy.currency == currency
+    words = (out / "README.md").read_text(encoding="utf-8")
+    assert f"{currency} {account_of(season.campaign).spent_cents / 100:,.2f}: " in words
     assert facts["cost_cents"] == account_of(season.campaign).spent_cents
     assert len(facts["excluded_workers"]) == season.campaign.exclusions.count()
     labels = {

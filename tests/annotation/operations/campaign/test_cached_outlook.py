@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 NOTE = "These figures are as counted at 2026-11-22 12:03 UTC."
 AT = datetime.fromisoformat("2026-11-22T12:03:00+00:00")
-OPTIONS: dict[str, dict[str, Any]] = {"budget": {"dollars": "9000"}, "extend": {"days": 365}}
+OPTIONS: dict[str, dict[str, Any]] = {"budget": {"amount": "9000"}, "extend": {"days": 365}}
 
 
 @pytest.fixture

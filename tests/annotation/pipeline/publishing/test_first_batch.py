@@ -66,7 +66,7 @@ def test_neither_a_resumed_campaign_nor_a_higher_budget_publishes_the_rest(stage
     stage.advance()
     resume(stage.campaign)
     stage.advance()
-    perform(OPERATIONS["budget"], stage.campaign, {"dollars": "20000"}, by=by_command())
+    perform(OPERATIONS["budget"], stage.campaign, {"amount": "20000"}, by=by_command())
     stage.advance()
     assert at_the_crowd(stage) == [1, 2]
     stage.campaign.refresh_from_db()

@@ -148,6 +148,21 @@ def test_prolific_s_fee_is_the_account_s_when_the_campaign_is_made(
     assert read_policy(None, crowd="mturk").fee == MTURK.fee
 
 
+@pytest.mark.usefixtures("small_database")
+def test_a_campaign_counts_in_the_site_s_currency_from_then_on(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.CURRENCY = "GBP"
+    policy = read_policy(None, crowd="prolific")
+    assert (policy.currency, policy.minimum) == ("GBP", (600, 10))
+    assert Policy.from_dict(policy.to_dict()).currency == "GBP"
+    assert create(sample=2, policy=Policy()).policy.currency == "GBP"
+    settings.CURRENCY = "EUR"
+    with pytest.raises(UserError, match='currency must be "USD" or "GBP" for Prolific'):
+        read_policy(None, crowd="prolific")
+    assert read_policy(None, crowd="panel").minimum == (0, 0)
+
+
 def test_a_policy_file_changes_what_suits_the_crowd(tmp_path: Path) -> None:
     path = write(tmp_path, '{"reward_cents": 12, "annotators": 3}')
     policy = read_policy(path, crowd="inhouse")

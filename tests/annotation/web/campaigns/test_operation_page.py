@@ -45,17 +45,17 @@ def test_what_follows_is_said_before_anything_is_done(stage: Stage, owner: Clien
 
 
 def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> None:
-    assert 'name="dollars"' in text_of(owner.get(address("budget")))
-    seen = text_of(owner.post(address("budget"), {"dollars": "50"}))
+    assert 'name="amount"' in text_of(owner.get(address("budget")))
+    seen = text_of(owner.post(address("budget"), {"amount": "50"}))
     assert "faq may cost $50.00 at most" in seen
-    assert '<input type="hidden" name="dollars" value="50"' in seen
-    owner.post(address("budget"), {"dollars": "50", "agreed": "yes"})
+    assert '<input type="hidden" name="amount" value="50"' in seen
+    owner.post(address("budget"), {"amount": "50", "agreed": "yes"})
     assert account_of(stage.campaign).budget_cents == 5000
 
 
 def test_what_cannot_be_done_is_told_in_a_sentence(stage: Stage, owner: Client) -> None:
     for operation, sent, said in [
-        ("budget", {"dollars": "-1"}, "is no sum of money"),
+        ("budget", {"amount": "-1"}, "is no sum of money"),
         ("extend", {"days": "400"}, "less than or equal to 365"),
         ("extend", {"days": "soon"}, "Enter a whole number"),
         ("exclude", {"worker": "<b>eve</b>", "reason": "no"}, "&lt;b&gt;eve&lt;/b&gt;"),
@@ -113,11 +113,11 @@ def test_the_title_names_a_member_of_the_team_as_the_team_does(
 
 
 def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Client) -> None:
-    page = owner.post(address("budget"), {"dollars": "12345.5"})
+    page = owner.post(address("budget"), {"amount": "12345.5"})
     assert page.context["values"] == [("Budget", "$12,345.50")]
     assert page.context["button"] == "Set the budget"
     assert owner.get(address("budget")).context["values"] == []
-    assert owner.get(address("budget?dollars=much")).context["values"] == []
+    assert owner.get(address("budget?amount=much")).context["values"] == []
 
 
 def test_the_button_names_the_operation(stage: Stage, owner: Client) -> None:

@@ -278,7 +278,7 @@ def test_a_campaign_at_its_budget_offers_the_budget_that_it_needs(
     take(stage.campaign)
     ((reason, link),) = repairs(owner.get(PAGE)).items()
     assert reason.startswith("at its budget: 3 HITs")
-    assert link == f"{PAGE}operations/budget?dollars=2.85"
+    assert link == f"{PAGE}operations/budget?amount=2.85"
 
 
 def test_hits_behind_the_first_batch_are_told_with_the_way_on(stage: Stage, owner: Client) -> None:

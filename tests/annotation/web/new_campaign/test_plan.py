@@ -81,7 +81,7 @@ def test_the_page_says_what_command_and_api_say(campaign: Campaign, carla: Clien
 
 
 def test_what_nobody_can_have_is_said_with_its_reasons(campaign: Campaign, carla: Client) -> None:
-    page = text_of(carla.get(PAGE, {"error": "0.001", "dollars": "0.01", "days": "0.01"}))
+    page = text_of(carla.get(PAGE, {"error": "0.001", "budget": "0.01", "days": "0.01"}))
     assert "None of these meets it" in page
     assert "wrong labels, and 0.1% are wanted" in page
     assert "above the budget" in page
@@ -89,7 +89,7 @@ def test_what_nobody_can_have_is_said_with_its_reasons(campaign: Campaign, carla
 
 
 def test_a_wrong_field_is_marked(carla: Client) -> None:
-    answer = carla.get(PAGE, {"dollars": "much"})
+    answer = carla.get(PAGE, {"budget": "much"})
     assert answer.status_code == 422
     assert "is no sum of money" in text_of(answer)
 
@@ -156,7 +156,7 @@ def test_a_choice_begins_a_campaign_that_keeps_what_was_predicted(
     rules = {field.name: field.value() for field in form}
     assert (rules["annotators"], rules["wanted_confidence"]) == ("1", "0.9")
     assert carla.post(POLICY, rules)["Location"] == BUDGET
-    carla.post(BUDGET, {"dollars": "50"})
+    carla.post(BUDGET, {"budget": "50"})
     queue.run(Job.objects.get(state="queued").pk, "x", HANDLERS)
     made = Campaign.objects.get(name="next")
     assert made.policy.wanted_confidence == 0.9
@@ -176,7 +176,7 @@ def test_another_preset_than_the_plans_is_no_plan(campaign: Campaign, carla: Cli
     carla.post(NEW, start)
     form = carla.get(POLICY).context["form"]
     carla.post(POLICY, {field.name: field.value() for field in form})
-    carla.post(BUDGET, {"dollars": "50"})
+    carla.post(BUDGET, {"budget": "50"})
     queue.run(Job.objects.get(state="queued").pk, "x", HANDLERS)
     assert Campaign.objects.get(name="next").plan is None
 

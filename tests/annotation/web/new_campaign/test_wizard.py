@@ -107,7 +107,7 @@ def walk(client: Client, start: Mapping[str, object], policy: Mapping[str, str])
 
 def create(client: Client, dollars: str) -> Response:
     """Press the last button and wait for the worker: what the page shows then."""
-    assert client.post(BUDGET_STEP, {"dollars": dollars})["Location"] == BUDGET_STEP
+    assert client.post(BUDGET_STEP, {"budget": dollars})["Location"] == BUDGET_STEP
     assert not Campaign.objects.filter(name="faq").exists()
     job = Job.objects.get(state="queued")
     queue.run(job.pk, "x", HANDLERS)
@@ -283,7 +283,7 @@ def test_every_preset_is_a_policy_and_another_one_begins_the_rules_again(creator
 
 def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None:
     walk(creator, SAMPLED, rules())
-    creator.post(BUDGET_STEP, {"dollars": "5"})
+    creator.post(BUDGET_STEP, {"budget": "5"})
     job = Job.objects.get()
     assert (job.kind, job.subject) == ("create", "faq")
     for step in (NEW, POLICY_STEP, BUDGET_STEP):
@@ -291,7 +291,7 @@ def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None
         assert "faq is being created" in text_of(shown)
         [part] = parse(shown).xpath(f"//*[@id='job-{job.pk}']")
         assert part.get("hx-get") == f"/admin/jobs/{job.pk}"
-    assert creator.post(BUDGET_STEP, {"dollars": "7"}).status_code == 200  # nothing is asked twice
+    assert creator.post(BUDGET_STEP, {"budget": "7"}).status_code == 200  # nothing is asked twice
     assert Job.objects.count() == 1
     queue.run(job.pk, "x", HANDLERS)
     polled = creator.get(f"/admin/jobs/{job.pk}", headers={"HX-Request": "true"})
@@ -307,7 +307,7 @@ def test_another_campaign_may_be_begun_meanwhile_and_the_first_keeps_its_file(
 ) -> None:
     start = SAMPLED | {"origin": "file", "file": file_of("one?\ntwo?\n")}
     walk(creator, start, rules())
-    creator.post(BUDGET_STEP, {"dollars": "5"})
+    creator.post(BUDGET_STEP, {"budget": "5"})
     creator.post(NEW, {"forget": "yes"})
     assert values(creator.get(NEW))["name"] == ""
     queue.run(Job.objects.get().pk, "x", HANDLERS)
@@ -316,7 +316,7 @@ def test_another_campaign_may_be_begun_meanwhile_and_the_first_keeps_its_file(
 
 def test_work_that_is_not_there_any_more_gives_the_last_step_back(creator: Client) -> None:
     walk(creator, SAMPLED, rules())
-    creator.post(BUDGET_STEP, {"dollars": "5"})
+    creator.post(BUDGET_STEP, {"budget": "5"})
     Job.objects.all().delete()
     assert "no longer exists" in text_of(creator.get(NEW, follow=True))
     create(creator, "5")
@@ -435,11 +435,11 @@ def test_a_sum_that_is_none_and_a_sample_that_is_too_large_keep_the_steps_before
 ) -> None:
     create_campaign("other", policy=Policy(), seed=1, sample=1)
     walk(creator, SAMPLED | {"sample": "36"}, rules(title="Mine"))
-    assert "is no sum of money" in errors_at(creator.post(BUDGET_STEP, {"dollars": "x"}), "dollars")
+    assert "is no sum of money" in errors_at(creator.post(BUDGET_STEP, {"budget": "x"}), "budget")
     assert create(creator, "9")["Location"] == BUDGET_STEP
     refused = creator.get(BUDGET_STEP)
     assert "holds only 35 distinct questions" in text_of(refused)
-    assert values(refused)["dollars"] == "9"
+    assert values(refused)["budget"] == "9"
     assert Campaign.objects.count() == 1
     assert values(creator.get(POLICY_STEP))["title"] == "Mine"
     assert values(creator.get(NEW))["sample"] == "36"

@@ -38,7 +38,7 @@ def of_the_world(world: World) -> Iterator[str]:
     program = "/api/v1/campaigns/faq"
     report = {
         "worker": world.work.worker.worker_id, "assignment": world.work.crowd_id, "days": 7,
-        "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
+        "amount": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
         "username": "bob", "role": "viewer", "control": ids["campaign controls"],
         "triplet": ids["control-candidates"], "draft": ids["drafts"],
         "kind": "positive", "query": "one", "question": "two", "answer": "three",

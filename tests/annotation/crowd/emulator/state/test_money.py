@@ -106,7 +106,7 @@ def test_publishing_needs_the_whole_price(start: Starter) -> None:
     )
     assert code == "InsufficientFunds"
     assert "needs $0.18" in message
-    assert "$0.17 is available" in message
+    assert "0.17 is available" in message
     extend = turk.api.create_additional_assignments_for_hit
     code, _ = refusal(extend, HITId=hit_id, NumberOfAdditionalAssignments=1)
     assert code == "InsufficientFunds"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from werkzeug.test import Client
 
-from annotation.crowd.prolific.api.studies import APPROVE, CompletionCode, screen_out
+from annotation.crowd.prolific.api.studies import CompletionCode, screen_out
 from annotation.crowd.prolific.emulator.http.app import Emulator
 from annotation.crowd.prolific.emulator.readings import Readings
 from annotation.crowd.prolific.emulator.store import Store
@@ -28,7 +28,7 @@ REWARD, SCREENED, BONUS = 100, 14, 30
 PEOPLE = [f"{number:024x}" for number in range(1, 5)]
 CODES = [
     DONE,
-    CompletionCode("QUICK", "COMPLETED", [APPROVE]),
+    CompletionCode("QUICK", "COMPLETED", [{"action": "AUTOMATICALLY_APPROVE"}]),
     CompletionCode("OUT", "FIXED_SCREENOUT", [screen_out(cents=SCREENED, slots=2)]),
 ]
 RUNNING = ("RESERVED", "ACTIVE")

@@ -3,12 +3,7 @@
 import pytest
 
 from annotation.crowd.port import CrowdError
-from annotation.crowd.prolific.api.studies import (
-    APPROVE,
-    CompletionCode,
-    add_to_group,
-    ask_for_return,
-)
+from annotation.crowd.prolific.api.studies import Action, CompletionCode
 from tests.annotation.crowd.prolific.conftest import Start
 from tests.annotation.crowd.prolific.world import DAY, DONE, LONG, MINUTE, Prolific
 
@@ -197,8 +192,10 @@ def test_rejections_have_a_limit_by_one_reading(start: Start) -> None:
 
 def test_a_code_carries_out_its_actions(prolific: Prolific) -> None:
     group = prolific.client.groups.create(prolific.workspace, "Seen").group_id
-    quick = CompletionCode("QUICK", "COMPLETED", [APPROVE, add_to_group(group)])
-    back = CompletionCode("BACK", "NO_CONSENT", [ask_for_return("Please return it.")])
+    joins: Action = {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group}
+    quick = CompletionCode("QUICK", "COMPLETED", [{"action": "AUTOMATICALLY_APPROVE"}, joins])
+    returns: Action = {"action": "REQUEST_RETURN", "return_reason": "Please return it."}
+    back = CompletionCode("BACK", "NO_CONSENT", [returns])
     study_id = prolific.study(completion_codes=[DONE, quick, back], total_available_places=3)
     ada, bob, eve = people(prolific, 3)
     assert prolific.submission(ada.do(study_id, "QUICK")) == "APPROVED"
