@@ -5,4 +5,6 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation.access import passwords  # noqa: F401, PLC0415 - it listens from now on
+        # They listen from now on.
+        from annotation.access import passwords  # noqa: F401, PLC0415
+        from annotation.monitoring import currency  # noqa: F401, PLC0415

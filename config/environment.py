@@ -43,7 +43,8 @@ VARIABLES = {
         default="the emulator, `http://127.0.0.1:8001`",
     ),
     "QUORUM_CURRENCY": Variable(
-        "The currency of all sums: `USD`, `EUR`, or `GBP`. Set it before the first campaign.",
+        "The currency of all sums: `USD`, `EUR`, or `GBP`. Set it before the first paid "
+        "campaign and requester's account: later, nothing starts with another.",
         value="USD",
     ),
     "QUORUM_PROLIFIC": Variable(
@@ -169,7 +170,7 @@ def flag(name: str) -> bool:
 def one_of(name: str, values: Sequence[str]) -> str:
     value = text(name)
     if value not in values:
-        raise ImproperlyConfigured(f"{name} must be {' or '.join(values)}, not {value!r}.")
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(values)}, not {value!r}.")
     return value
 
 

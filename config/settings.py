@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import get_args
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -20,7 +19,7 @@ from django.templatetags.static import static
 
 from config.environment import count, flag, from_one, one_of, permille, seconds, text
 from core.files.access import OTHERS, make_private
-from core.text.currencies import Currency
+from core.text.money import SIGNS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -484,7 +483,7 @@ SELECTOR = text("QUORUM_SELECTOR")
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
 MTURK_ENDPOINT = text("AWS_ENDPOINT_URL_MTURK").rstrip("/")
-CURRENCY = one_of("QUORUM_CURRENCY", get_args(Currency))
+CURRENCY = one_of("QUORUM_CURRENCY", tuple(SIGNS))
 PROLIFIC_ENDPOINT = text("QUORUM_PROLIFIC").rstrip("/")
 PROLIFIC_TOKEN = text("QUORUM_PROLIFIC_TOKEN")
 PROLIFIC_PROJECT = text("QUORUM_PROLIFIC_PROJECT")

@@ -38,8 +38,8 @@ from annotation.protocol.labels.claims import asking_in_words
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskName
 from core.command import Result, choice, one_of, progress
-from core.money import cents_of
 from core.output import Facts, Rendered, Rows
+from core.text.money import cents_of
 from retrieval.corpus.corpora import corpus_named
 from retrieval.models.corpus import ALL, name_of
 

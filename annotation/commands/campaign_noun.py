@@ -15,8 +15,8 @@ from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control import reasons_in_words
 from core.command import Noun, Result
 from core.errors import UserError
-from core.money import clause, money
 from core.output import Facts, Rendered
+from core.text.money import clause, money
 
 CampaignVerb = Callable[..., Result]
 STEPS, OPERATIONS, STUDIES = "Steps", "Operations", "Studies"

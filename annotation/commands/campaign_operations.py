@@ -15,7 +15,7 @@ from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take_after_a_pass
 from annotation.commands import controls, history, turk
 from annotation.commands.campaign_noun import OPERATIONS as PANEL
-from annotation.commands.campaign_noun import STEPS, STUDIES, campaign_verb
+from annotation.commands.campaign_noun import STEPS, STUDIES, campaign_verb, in_words
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
@@ -27,6 +27,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from core.command import Device, Result, Yes, choice, confirm, progress
 from core.errors import UserError
+from core.output import Facts
 from core.progress import Progress
 from retrieval.commands import corpus
 from retrieval.corpus.withdraw import NAME, read_names
@@ -219,4 +220,5 @@ APPS = {
     "turk": turk.app,
 }
 for operation in DATABASE_OPERATIONS.values():
-    APPS[operation.noun].verb(operation.verb or operation.name)(verb_of(operation))
+    render = in_words if operation.noun == "turk" else Facts
+    APPS[operation.noun].verb(operation.verb or operation.name, render=render)(verb_of(operation))

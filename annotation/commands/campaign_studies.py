@@ -36,8 +36,8 @@ from annotation.protocol.studies.pool_depth import LEVEL
 from core.command import Result
 from core.errors import UserError
 from core.files.whole import write_whole
-from core.money import cents_of, money
 from core.output import Facts, Rendered, Rows
+from core.text.money import cents_of, money
 from retrieval.ranking.runs import require_new
 
 

@@ -29,8 +29,8 @@ from annotation.crowd.turk.workers import worker_id_of
 from core.command import Noun, Result, Yes, confirm, progress
 from core.errors import UserError
 from core.files.csv_safety import harmless
-from core.money import cents_of, money
 from core.output import Facts, Rendered, Rows
+from core.text.money import cents_of, money
 
 app = Noun("A Mechanical Turk for your own people: accounts of requesters, batches, pay-outs.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]

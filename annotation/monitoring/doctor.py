@@ -14,6 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 from redis import Redis, RedisError
 
+from annotation.crowd.inhouse.adapter import INHOUSE_SITE
 from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Campaign
@@ -24,8 +25,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.tasks import PAPER_TASK, TaskName
 from core import leases
 from core.errors import UserError
-from core.money import money, site_currency
-from core.text.currencies import PAPER_CURRENCY
+from core.text.money import money
 from retrieval.index.versions import current_index, current_indexes, require_fresh
 from retrieval.models import IndexVersion, Job, QuerySet
 
@@ -60,13 +60,12 @@ def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Chec
     yield database
     if broker.startswith(("redis://", "rediss://")):
         yield check_broker(broker)
-    if not crowd.site.is_local:
+    if crowd.site.setting:  # it is somewhere else
         yield from check_account(crowd)
     yield check_public_url(public_url, crowd)
     if database.ok:  # these read its tables
         yield from check_jobs()
-        yield from check_currency()
-        if crowd.site.is_local:
+        if crowd.site == INHOUSE_SITE:
             yield check_people()
         yield check_controls()
         yield check_index()
@@ -125,15 +124,6 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
     hint = "Add funds to the account; a new emulator gets them by `--balance CENTS`."
     amount = f"{money(balance)} available"
     yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
-
-
-def check_currency() -> Iterator[Check]:
-    """Only where some campaigns count in another than the site."""
-    named = Campaign.objects.order_by().values_list("policy_data__currency", flat=True).distinct()
-    if others := {one or PAPER_CURRENCY for one in named} - {site_currency()}:
-        counts = f"campaigns count in {' and '.join(sorted(others))}"
-        message = f"{counts}, this site in {site_currency()}"
-        yield Check("currency", False, message, "Set QUORUM_CURRENCY back.")
 
 
 def check_jobs() -> Iterator[Check]:

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Event, MailPreference
 from annotation.notifications.digest import offered_work
-from core.money import money
+from core.text.money import money
 
 Type = Event.Type
 SALT = "quorum.unsubscribe"

@@ -10,7 +10,7 @@ from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.pipeline.publishing.second_crowd import create_second_crowd
 from annotation.protocol.estimates.cost import estimate_cost, is_free
 from annotation.protocol.policy.crowds import CROWDS
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 
 MOST_LOGGED = 100  # ids; a file may name many more
 

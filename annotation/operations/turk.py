@@ -1,21 +1,28 @@
 """Money of requesters' accounts at the site's Turk: put in, and paid out to the workers."""
 
+from collections.abc import Sequence
+
 from annotation.crowd.turk.accounts import named_account
 from annotation.crowd.turk.payments import deposit, new_payout, owed
 from annotation.operations.operation import Argument, Operation, Options, Result, tried
 from core.errors import UserError
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 
 DEPOSIT = "turk.add_accountdeposit"
 PAY_OUT = "turk.add_payout"
 ACCOUNT = Argument("requester", "name", "Requester", "name of the account")
-AMOUNT = Argument("amount", "money", "Amount")
+AMOUNT = Argument("amount", "money", "Amount", "added to what its HITs can spend")
 
 
 def _deposit(database: None, options: Options) -> Result:
     cents = cents_of(options["amount"])
     deposit(named_account(options["requester"]), cents)
     return {"cents": cents}
+
+
+def _preview_deposit(database: None, options: Options) -> Sequence[str]:
+    more = money(cents_of(options["amount"]))
+    return tried(_deposit, f"{{requester}} can spend {more} more, at once.")(database, options)
 
 
 def _preview_payout(database: None, options: Options) -> list[str]:
@@ -45,7 +52,7 @@ OPERATIONS = (
         "turk-deposit",
         "give a requester's account money, which its HITs in production can spend",
         DEPOSIT,
-        tried(_deposit, "{requester} can spend {amount} more, at once."),
+        _preview_deposit,
         _deposit,
         (ACCOUNT, AMOUNT),
         noun="turk",

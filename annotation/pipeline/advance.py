@@ -23,8 +23,8 @@ from annotation.pipeline.publishing.crowd_setup import bind, prepare
 from annotation.pipeline.publishing.pilot_conditions import keep_apart
 from annotation.pipeline.recompute import Recomputed, recompute
 from core.errors import UserError
-from core.money import money
 from core.progress import Progress, no_progress
+from core.text.money import money
 
 PATIENCE = timedelta(hours=1)
 NEARLY_PERCENT = 90  # of the budget: so much of it spent is reported

@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.crowd.simulated.profiles import KINDS
 from annotation.simulation.play import BUDGET, FINISHED, NOBODY
-from core.money import money
+from core.text.money import money
 from core.text.words import percent
 
 NOTHING = "-"

@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 from annotation.protocol.policy.crowds import CROWDS
-from annotation.protocol.policy.policy import Policy
+from annotation.protocol.policy.policy import Policy, currency_of
 from annotation.protocol.policy.tasks import task_of
 from annotation.protocol.screening.control import RejectionReason
-from core.text.currencies import currency_of
 from core.text.words import plural
 from exports.card.origin import is_imported, is_of_all
 from exports.card.words import count, money, rate
@@ -296,7 +295,8 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
         team = "An in-house team judged: " if CROWDS[facts["crowd"]].is_team else ""
         nothing = f"{team}nothing was paid for it."
         return nothing[0].upper() + nothing[1:]
-    sums = partial(money, currency=currency_of(facts["policy"]))
+    currency = currency_of(facts["policy"])
+    sums = partial(money, currency=currency)
     extras = {CROWDS[one["crowd"]].extras for one in facts.get("crowds") or [facts]} - {""}
     words = (
         f"{sums(spent)}: {sums(spent - bonuses - billed)} for assignments, including the "
@@ -310,5 +310,5 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     if is_imported(facts):
         labelled, what = by_votes, "released triplet labelled by votes"
     if labelled:
-        words += f" That is {sums(spent / labelled, decimals=3)} per {what}."
+        words += f" That is {currency} {spent / 100 / labelled:.3f} per {what}."
     return words

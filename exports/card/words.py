@@ -35,6 +35,6 @@ def between(interval: Sequence[float | None] | None, *, shares: bool) -> str:
     return f"{low} to {high}"
 
 
-def money(cents: float, currency: str, *, decimals: int = 2) -> str:
+def money(cents: float, currency: str) -> str:
     """Not by the sign: two of them on a line make a formula on some pages."""
-    return f"{currency} {cents / 100:,.{decimals}f}"
+    return f"{currency} {cents / 100:,.2f}"

@@ -235,7 +235,7 @@ ASSIGNMENT_COLUMNS = (
     Column("status", pa.string(), "submitted, approved or rejected"),
     *ASKED_COLUMNS,
     Column("discarded", pa.bool_(), "Paid, and its votes do not count"),
-    Column("cents", pa.int32(), "What it cost, the fee included, in US cents"),
+    Column("cents", pa.int32(), "What it cost, the fee included, in cents"),
 )
 # A control that was judged a row, by the order of the assignments, then by its place in the HIT.
 CONTROL_COLUMNS = (

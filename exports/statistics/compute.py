@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from annotation.protocol.estimates.certificate import certify
-from annotation.protocol.policy.policy import Policy
-from core.text.currencies import PAPER_CURRENCY, currency_of
+from annotation.protocol.policy.crowds import PAPER_CURRENCY
+from annotation.protocol.policy.policy import Policy, currency_of
 from exports.evaluation.baselines import baselines
 from exports.layout.files import (
     ASSIGNMENTS,

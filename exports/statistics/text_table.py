@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.estimates.split_sizes import HELD_OUT
-from core.text.currencies import currency_of
+from annotation.protocol.policy.policy import currency_of
 
 FOUND_BY = ("found by", "candidates", "positives", "positive")
 HEADER = ("", "queries", "candidates", "positives", "negatives", "triplets", "answerable", "votes")

@@ -7,9 +7,9 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from annotation.protocol.policy.crowds import CROWDS
+from annotation.protocol.policy.policy import currency_of
 from annotation.web.base.markdown import render_markdown
-from core.money import money
-from core.text.currencies import Currency, currency_of
+from core.text.money import money
 from core.text.words import DASH
 from exports.delivery.storage import read_document, read_text
 from exports.layout.files import CAMPAIGN
@@ -65,7 +65,7 @@ def _sources(sources: Any) -> Table | None:
     return Table("sources", "Sources", ("Licence", "Question/answer pairs"), rows)
 
 
-def _crowds(crowds: Any, currency: Currency) -> Table | None:
+def _crowds(crowds: Any, currency: str) -> Table | None:
     """None where one crowd judged all."""
     if not crowds:
         return None

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.protocol.estimates.split_sizes import LEAST_QUERIES
-from core.money import money
-from core.text.currencies import currency_of
+from annotation.protocol.policy.policy import currency_of
+from core.text.money import money
 from core.text.words import DASH, percent, plural
 
 SPLITS = {"train": "Train", "dev": "Dev", "test": "Test", "all": "All"}

@@ -47,7 +47,7 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_BIND", "unix:/run/quorum.sock", "is a socket, which no browser opens"),
         ("QUORUM_BIND", "fd://3", "set QUORUM_PUBLIC_URL"),
         ("QUORUM_PROLIFIC_FEE", "a third", "must be a percentage such as 33.3, not 'a third'"),
-        ("QUORUM_CURRENCY", "$", "must be USD or EUR or GBP, not '$'"),
+        ("QUORUM_CURRENCY", "$", "must be one of USD, EUR, GBP, not '$'"),
         ("QUORUM_DEBUG", "maybe", "must be 1 or 0, not 'maybe'"),
         ("QUORUM_RELEASES", "s3:///folder", "must look like s3://bucket/folder, or be a folder"),
         ("QUORUM_VECTORS", "s3://[bad", "must look like s3://bucket/folder"),

@@ -6,7 +6,7 @@ from annotation.pipeline.ledger.reservations import first_round_cents
 from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, is_free
 from annotation.protocol.labels.claims import asking_in_words
 from annotation.protocol.policy.policy import Policy
-from core.money import money
+from core.text.money import money
 
 NOT_COUNTED = (
     "Not counted: the replacements of work that is rejected or discarded{}, and controls added to "

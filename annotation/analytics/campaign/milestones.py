@@ -8,7 +8,7 @@ from annotation.analytics.campaign.cost_table import CostTable, cost_table
 from annotation.models import Account, Campaign
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
-from core.money import money
+from core.text.money import money
 from retrieval.models import Job
 from retrieval.ranking.fusion import IN_WORDS
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.models import Campaign, Snapshot
 from annotation.protocol.estimates.cost import is_free
-from core.money import unit
+from core.text.money import unit
 
 POINTS = 60  # in time
 NEAR_ONE = 0.5

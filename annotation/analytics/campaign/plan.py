@@ -39,7 +39,7 @@ from annotation.protocol.labels.expert_agreement import rounded
 from annotation.protocol.labels.label_error import LabelError
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from core.money import money, unit
+from core.text.money import money, unit
 from core.text.words import percent
 
 LEAST_JUDGED = 20  # by experts, of each label, before a crowd is known

@@ -17,7 +17,7 @@ from annotation.pipeline.publishing.lifecycle import check_prolongable
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.protocol.estimates.cost import assignment_cents, is_free
 from core.errors import UserError
-from core.money import money
+from core.text.money import money
 
 
 @dataclass(frozen=True)

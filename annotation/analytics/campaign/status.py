@@ -18,7 +18,7 @@ from annotation.pipeline.publishing.publish import held_back, left_out
 from annotation.pipeline.publishing.takers import Stranded, stranded
 from annotation.pipeline.publishing.top_up import missing_votes
 from annotation.protocol.estimates.cost import assignment_cents, is_free
-from core.money import money
+from core.text.money import money
 from core.text.words import plural
 
 MOST = 10  # reasons that are told

@@ -7,7 +7,7 @@ from annotation.crowd.inhouse import visits
 from annotation.crowd.inhouse.models import PanelLink, Visit
 from annotation.crowd.inhouse.visits import Done
 from annotation.models import Campaign
-from core.money import money
+from core.text.money import money
 
 APPROVE, REJECT, WAIT = "approve", "reject", "wait"
 

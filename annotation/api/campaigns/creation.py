@@ -13,10 +13,9 @@ from annotation.analytics.campaign.plan import MOST_PEOPLE
 from annotation.api.campaigns.policy import PolicyField
 from annotation.models import Campaign
 from annotation.operations.campaigns import Wanted, draw, request_creation, save_campaign
-from annotation.pipeline.setup.create import SEEDS
-from annotation.protocol.policy.policy import Policy
-from core.money import AMOUNT, cents_of
+from annotation.pipeline.setup.create import SEEDS, policy_from
 from core.rest.fields import Text, Whole
+from core.text.money import AMOUNT, cents_of
 from retrieval.api.corpora import CorpusName
 from retrieval.corpus.pair_reader import MAX_ANSWER
 from retrieval.models import Job
@@ -118,7 +117,7 @@ def ask_for_sample(wanted: dict[str, Any], user: User) -> Job:
 def _wanted(sent: dict[str, Any]) -> Wanted:
     return Wanted(
         sent["name"],
-        (sent.get("policy") or Policy()).to_dict(),
+        (sent.get("policy") or policy_from({})).to_dict(),
         sent["seed"],
         sent.get("sample"),
         budget_cents=cents_of(sent["budget"]) if "budget" in sent else None,

@@ -19,10 +19,10 @@ from annotation.analytics.campaign.plan import (
     plan_of,
 )
 from annotation.api.base.access import campaign_of
-from core.money import AMOUNT, cents_of
 from core.rest.fields import Text
 from core.rest.openapi import operation
 from core.rest.parsing import query
+from core.text.money import AMOUNT, cents_of
 
 MOST_LIKE = 2000  # characters
 

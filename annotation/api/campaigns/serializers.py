@@ -17,8 +17,9 @@ from retrieval.models.corpus import name_of
 
 
 class Money(serializers.Serializer[Account]):
-    """Of a campaign, in cents."""
+    """Of a campaign, in cents of its currency."""
 
+    currency = serializers.CharField(source="campaign.policy.currency")
     budget_cents = serializers.IntegerField()
     reserved_cents = serializers.IntegerField()
     spent_cents = serializers.IntegerField()

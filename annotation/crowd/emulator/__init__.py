@@ -13,7 +13,7 @@ recorded, not sent: the site's own Turk sends them.
 
 The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
 What falls due by time is carried out by the next call, so auditors make one before they read.
-Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has every column:
+Times are seconds since 1970 in UTC, money is integer cents. `schema.sql` has every column:
 
     hits                 one row a HIT: hit_id, hit_type_id, requester_annotation,
                          unique_request_token, max_assignments, open_assignments, expired,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 
+from django.conf import settings
 from django.utils import timezone
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
@@ -26,7 +27,6 @@ from annotation.crowd.prolific.studies import UNDECIDED, Tender, refused_in_part
 from annotation.crowd.prolific.submissions import OUTCOMES, OVER, UNPAID, follow, move
 from annotation.protocol.policy.crowds import PROLIFIC
 from annotation.protocol.screening.control import RejectionReason
-from core.money import site_currency
 
 log = logging.getLogger(__name__)
 
@@ -105,11 +105,11 @@ class ProlificCrowd(InhouseCrowd):
 
     def _check_currency(self, workspace_id: str) -> None:
         currency = self._client.workspaces.balance(workspace_id).currency
-        if currency != site_currency():
+        if currency != settings.CURRENCY:
             raise CrowdError(
                 f"The workspace {workspace_id} at Prolific pays in {currency}, and this site "
-                f"counts in {site_currency()}: set QUORUM_PROLIFIC_PROJECT to a project of a "
-                f"workspace in {site_currency()}, or QUORUM_CURRENCY to {currency}.",
+                f"counts in {settings.CURRENCY}: set QUORUM_PROLIFIC_PROJECT to a project of a "
+                f"workspace in {settings.CURRENCY}.",
                 permanent=False,
             )
 

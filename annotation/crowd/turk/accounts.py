@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -23,7 +24,7 @@ def create_account(name: str, owner: User | None = None) -> RequesterAccount:
     try:
         with transaction.atomic():
             return RequesterAccount.objects.create(
-                name=name, owner=owner, created_at=timezone.now()
+                name=name, owner=owner, created_at=timezone.now(), currency=settings.CURRENCY
             )
     except IntegrityError as error:
         raise UserError(f"There is an account {name} already: choose another name.") from error

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 
+from annotation.protocol.policy.crowds import PAPER_CURRENCY
+
 NAME = r"[a-z0-9][a-z0-9-]{0,49}"
 KEY_ALPHABET = string.ascii_uppercase + string.digits
 
@@ -33,6 +35,7 @@ class RequesterAccount(models.Model):
     )
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField()
+    currency = models.CharField(max_length=3, default=PAPER_CURRENCY, editable=False)
     # The last event of each store that is on its way to whom the requester named.
     production_event = models.PositiveBigIntegerField(default=0, editable=False)
     sandbox_event = models.PositiveBigIntegerField(default=0, editable=False)

@@ -8,20 +8,23 @@ list can be made again whenever it is wanted. Killed at any moment, neither is l
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from annotation.crowd.emulator.state import money
+from annotation.crowd.emulator.state.money import deposit as book_deposit
+from annotation.crowd.emulator.state.money import dollars
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.turk.models import AccountDeposit, Payout, RequesterAccount
 from annotation.crowd.turk.stores import Environment, store_of
 from annotation.crowd.turk.workers import PREFIX
 from annotation.crowd.wire.session import Session
 from core.errors import UserError
+from core.text.money import money
 
 LARGEST_CENTS = 100_000_000  # of one deposit
-HEAD = ("worker id", "name", "email", "rewards", "bonuses", "total", "assignments")
+HEAD = ("worker id", "name", "email", "rewards", "bonuses", "total", "assignments", "currency")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ class Owed:
 
 def deposit(account: RequesterAccount, cents: int) -> None:
     if not 1 <= cents <= LARGEST_CENTS:
-        most = money.dollars(LARGEST_CENTS)
-        raise UserError(f"A deposit is from 0.01 to {most}, not {money.dollars(cents)}.")
+        raise UserError(
+            f"A deposit is from {money(1)} to {money(LARGEST_CENTS)}, not {money(cents)}."
+        )
     AccountDeposit.objects.create(account=account, cents=cents, made_at=timezone.now())
     transaction.on_commit(lambda: book_deposits(account))
 
@@ -58,7 +62,7 @@ def book_deposits(account: RequesterAccount) -> None:
             "SELECT COALESCE(SUM(available), 0) FROM money WHERE kind = 'deposit'"
         ).fetchone()
         if made > booked:
-            money.deposit(session, made - booked)
+            book_deposit(session, made - booked)
         elif made < booked:
             account.deposits.create(cents=booked - made, made_at=timezone.now())
 
@@ -112,10 +116,11 @@ def lines_of(payout: Payout) -> Iterator[tuple[object, ...]]:
             line.worker_id,
             user and (user.get_full_name() or user.get_username()),
             user and user.email,
-            money.dollars(line.reward_cents),
-            money.dollars(line.bonus_cents),
-            money.dollars(line.cents),
+            dollars(line.reward_cents),
+            dollars(line.bonus_cents),
+            dollars(line.cents),
             line.assignments,
+            settings.CURRENCY,
         )
 
 

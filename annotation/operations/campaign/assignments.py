@@ -19,7 +19,7 @@ from annotation.pipeline.manual.bonus import (
 )
 from annotation.pipeline.manual.exclusion import preview
 from annotation.protocol.policy.crowds import CrowdTraits
-from core.money import cents_of, clause, money
+from core.text.money import cents_of, clause, money
 
 ASSIGNMENT = Argument("assignment", "assignment", "Assignment", "its ID at the crowd")
 AMOUNT = Argument("amount", "money", "Bonus", "paid to the worker; the crowd's fee is extra")

@@ -8,7 +8,7 @@ from annotation.pipeline.ledger.reservations import OverBudget, account_of, set_
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.outlook import undecided
 from core.errors import UserError
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 
 
 def _preview_budget(campaign: Campaign, options: Options) -> list[str]:

@@ -21,7 +21,7 @@ from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.outlook import prolongations, prolonging
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
-from core.money import clause, money
+from core.text.money import clause, money
 
 
 def _preview_expire(campaign: Campaign, options: Options) -> list[str]:

@@ -22,7 +22,7 @@ from annotation.protocol.policy.crowds import CROWDS, CrowdTraits
 from annotation.protocol.policy.panels import PANELS
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 
 MOST_MINUTES = 600
 STUDIES = " and ".join(each.title for each in CROWDS.values() if each.by_study)

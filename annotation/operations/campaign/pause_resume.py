@@ -10,7 +10,7 @@ from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.outlook import Outlook
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
-from core.money import clause, money
+from core.text.money import clause, money
 
 State = Campaign.State
 

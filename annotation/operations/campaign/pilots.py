@@ -12,7 +12,7 @@ from annotation.pipeline.setup.create_pilot import (
     draw_pilot,
 )
 from annotation.protocol.estimates.cost import estimate_cost, is_free
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 
 
 def _preview(campaign: Campaign, options: Options) -> list[str]:

@@ -14,7 +14,7 @@ from annotation.pipeline.setup.pool_depth import (
     plan_depth_study,
 )
 from annotation.protocol.estimates.cost import estimate_cost, is_free
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 
 
 def _plan(campaign: Campaign, options: Options) -> Plan:

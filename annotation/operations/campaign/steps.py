@@ -13,7 +13,7 @@ from annotation.analytics.campaign.publication_preview import publication_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import campaign_status
 from annotation.analytics.quality.campaign_leak import leak_figures, measure_leak
-from annotation.crowd.factory import check_live, open_crowd, site_of
+from annotation.crowd.factory import check_live, open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.operations.operation import (
@@ -123,8 +123,11 @@ def _published(campaign: Campaign, result: Result) -> Result:
     """Workers elsewhere find HITs by themselves, people of one's own read where they are."""
     new = {"new_hits": result["new"]}
     written = {name: value for name, value in result.items() if name != "new"}
-    is_local = site_of(campaign.policy.crowd).is_local
-    where = {"work_at": settings.PUBLIC_URL + reverse("work")} if is_local else {}
+    crowd, where = campaign.policy.crowd_traits, {}
+    if crowd.by_link:
+        where = {"next": f"quorum campaign open-panel {campaign}"}
+    elif crowd.is_team:
+        where = {"work_at": settings.PUBLIC_URL + reverse("work")}
     return {**new, **written, "status": campaign_status(campaign), **where}
 
 
@@ -239,7 +242,7 @@ OPERATIONS = (
         spends=True,
         preview=_publication,
         example=(
-            "600 HITs of faq go to the workers at https://mturk-requester.us-east-1.amazonaws.com.",
+            "600 HITs of faq go to the workers at http://127.0.0.1:8001.",
             "Their first round costs $228.00; $342.00 is reserved, an assignment for the tie of "
             "each HIT included.",
             "The pairs come from the corpus coffee: faq (CC0-1.0); forum (no licence stated).",

@@ -15,7 +15,7 @@ from annotation.pipeline.manual import qualification
 from annotation.pipeline.manual.exclusion import exclude, preview, restore
 from annotation.pipeline.manual.message import preview_message, write_to
 from core.errors import UserError
-from core.money import clause
+from core.text.money import clause
 
 WORKER = Argument(
     "worker",

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from annotation.crowd.inhouse.models import PanelLink
 from annotation.crowd.inhouse.visits import links_to
 from annotation.models import Campaign
-from core.money import money
+from core.text.money import money
 
 HOUR = 3600
 MEASURED = 5  # times from which on their median is told

@@ -10,7 +10,7 @@ from annotation.pipeline.ledger.settlements import release_bonuses, reserve_bonu
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from annotation.protocol.estimates.cost import bonus_price_cents
 from core.errors import UserError
-from core.money import money
+from core.text.money import money
 
 MOST_CENTS = 1_000_000  # the crowd pays no higher bonus
 

@@ -18,7 +18,7 @@ from annotation.pipeline.ledger.settlements import reserve_overturn
 from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError
-from core.money import money
+from core.text.money import money
 
 Kind = OutboxMessage.Kind
 Status = Assignment.Status

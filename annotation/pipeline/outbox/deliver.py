@@ -40,8 +40,8 @@ from annotation.pipeline.outbox.send import Known, Outcome, is_forgotten, send
 from annotation.pipeline.outbox.threads import Caller, calling
 from annotation.protocol.screening.qualification import percent_right
 from core.files.bulk_insert import update_each
-from core.money import money
 from core.progress import Progress, no_progress
+from core.text.money import money
 
 
 @dataclass(frozen=True)

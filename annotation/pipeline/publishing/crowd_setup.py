@@ -6,7 +6,7 @@ from annotation.models import Campaign
 from annotation.pipeline.outbox.hit_type import hit_type
 from annotation.protocol.estimates.cost import assignment_cents
 from core.errors import UserError
-from core.money import money, site_currency
+from core.text.money import money
 
 
 def bind(campaign: Campaign, crowd: Crowd) -> None:
@@ -26,11 +26,6 @@ def check_place(campaign: Campaign, endpoint: str) -> None:
         raise UserError(
             f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
             f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create another campaign."
-        )
-    if (currency := campaign.policy.currency) != site_currency():
-        raise UserError(
-            f"The sums of campaign {campaign} are in {currency}, but QUORUM_CURRENCY is "
-            f"{site_currency()}: set it back."
         )
 
 

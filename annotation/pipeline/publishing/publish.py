@@ -21,7 +21,7 @@ from annotation.pipeline.publishing.crowd_setup import bind, check_balance, chec
 from annotation.protocol.estimates.cost import estimate_cost, tie_assignments
 from core.errors import UserError
 from core.files.bulk_insert import insert_alike
-from core.money import money
+from core.text.money import money
 
 BATCH = 10_000
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Max, Value
 
@@ -20,7 +21,6 @@ from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.protocol.policy.tasks import PAPER_TASK, TaskName, TaskType, task_defaults
 from core.errors import UserError
 from core.files.bulk_insert import insert_from_query
-from core.money import site_currency
 from core.progress import Progress, no_progress
 from retrieval.models import Candidate, Corpus, QuerySet
 from retrieval.query_sets.held_out import Unsaved, draw_queries, own_queries
@@ -45,7 +45,8 @@ def read_policy(
     try:
         return policy_from(values)
     except PolicyError as error:
-        raise UserError(f"The policy file {path} is not valid: {error}") from error
+        named = f"The policy file {path}" if path else "The policy"
+        raise UserError(f"{named} is not valid: {error}") from error
 
 
 def policy_from(values: Mapping[str, Any]) -> Policy:
@@ -54,7 +55,10 @@ def policy_from(values: Mapping[str, Any]) -> Policy:
     if crowd := defaults.get("crowd"):
         # As the settings say now, and the campaign's from then on.
         defaults |= PROVIDERS[crowd].fees()
-    return Policy.from_dict({"currency": site_currency(), **defaults, **values})
+    policy = Policy.from_dict({"currency": settings.CURRENCY, **defaults, **values})
+    if policy.currency != settings.CURRENCY:
+        raise PolicyError([f"currency must be {settings.CURRENCY}, as QUORUM_CURRENCY says"])
+    return policy
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -168,7 +172,7 @@ def create_triplets(campaign: Campaign, candidates: models.QuerySet[Candidate]) 
 
 def new_campaign(query_set: QuerySet, *, policy: Policy, seed: int, text: str) -> Campaign:
     """Of the query set's name, with this text as its instructions."""
-    policy = replace(policy, currency=site_currency())
+    policy = Policy.from_dict({**policy.to_dict(), "currency": settings.CURRENCY})
     campaign = Campaign.objects.create(
         name=query_set.name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
     )

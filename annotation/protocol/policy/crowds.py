@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from core.text.currencies import Currency
-
 CrowdKind = Literal["mturk", "inhouse", "panel", "prolific"]
 Adjudication = Literal["decide", "measure"]
+Currency = Literal["USD", "EUR", "GBP"]  # all sums are in hundredths of it
+PAPER_CURRENCY: Currency = "USD"
 
 # Policy fields of the account there.
 OF_AN_ACCOUNT = frozenset({"fee_permille", "vat_permille"})

@@ -8,10 +8,10 @@ from annotation.protocol.policy.crowds import (
     CROWDS,
     MTURK,
     PAPER_CROWD,
+    PAPER_CURRENCY,
     PROLIFIC_FEE,
 )
 from annotation.protocol.policy.tasks import PAPER_TASK
-from core.text.currencies import PAPER_CURRENCY
 
 OPEN = "left open"
 # Whose fee depends on the account there.

@@ -20,15 +20,16 @@ from annotation.protocol.policy.crowds import (
     CROWDS,
     OF_AN_ACCOUNT,
     PAPER_CROWD,
+    PAPER_CURRENCY,
     PROLIFIC_FEE,
     Adjudication,
     CrowdKind,
     CrowdTraits,
+    Currency,
     Fee,
     Minimum,
 )
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskName, TaskType
-from core.text.currencies import PAPER_CURRENCY, Currency
 
 TieMode = Literal["extend", "repack"]
 OnFailedControl = Literal["reject", "pay_and_discard"]
@@ -150,7 +151,7 @@ class Policy:
     min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10
     exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
     crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = PAPER_CROWD.kind
-    # The site's: all sums are hundredths of it.
+    # The site's.
     currency: Annotated[Currency, _one_of(Currency)] = PAPER_CURRENCY
     reward_cents: Annotated[int, _whole(0, 100_000)] = PAPER_CROWD.reward_cents
     # Where it depends on the account; those of other crowds are the same for all.
@@ -258,6 +259,11 @@ def policy_digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def currency_of(values: Mapping[str, Any]) -> str:
+    """Of a policy or figures as they are written, which do not name the paper's."""
+    return str(values.get("currency", PAPER_CURRENCY))
+
+
 _RULES: dict[str, Rule] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(Policy, include_extras=True).items()
 }
@@ -353,7 +359,7 @@ def _check_task(task: TaskName, *others: object) -> list[str]:
 _FIXED_BY_TASK = tuple(sorted(set[str]().union(*(task.fixed for task in TASKS.values()))))
 # What a crowd may have fixed.
 _SCREENING = tuple(sorted(set[str]().union(*(traits.fixed for traits in CROWDS.values()))))
-_OF_A_CROWD = {"crowd", "currency", "reward_cents", *OF_AN_ACCOUNT, *_SCREENING}
+_OF_A_CROWD = {"crowd", "reward_cents", *OF_AN_ACCOUNT, *_SCREENING}
 _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.protocol.policy.crowds import INHOUSE, PAPER_CROWD
+from annotation.protocol.policy.crowds import INHOUSE, PANEL, PAPER_CROWD, PROLIFIC
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 
@@ -55,4 +55,22 @@ ADAPTIVE = Preset(
         "wanted_confidence": 0.9,
     },
 )
-PRESETS: Mapping[str, Preset] = {each.name: each for each in (TEAM, PILOT, PAPER, ADAPTIVE)}
+OTHERS = (
+    Preset(
+        "prolific",
+        "Participants of Prolific",
+        "Prolific sends people here and pays them, from your balance there. The other rules are "
+        "the paper's.",
+        PROLIFIC.defaults(),
+    ),
+    Preset(
+        "panel",
+        "Participants of a panel",
+        "A panel sends people here by a link, and pays them from your list. The other rules are "
+        "the paper's.",
+        PANEL.defaults(),
+    ),
+)
+PRESETS: Mapping[str, Preset] = {
+    each.name: each for each in (TEAM, PILOT, PAPER, ADAPTIVE, *OTHERS)
+}

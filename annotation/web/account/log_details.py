@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from core.money import money
+from core.text.money import money
 
 LONGEST = 300
 

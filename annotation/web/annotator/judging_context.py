@@ -13,7 +13,7 @@ from annotation.models import Hit, ItemReport
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.markdown import render_markdown
-from core.money import money
+from core.text.money import money
 
 LINE = 72  # characters of a text's line in the page's widest column
 ANSWER_LINES = 7

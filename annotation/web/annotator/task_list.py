@@ -43,7 +43,7 @@ from annotation.web.annotator.eta import Stretch, eta, last_work, wants_break
 from annotation.web.annotator.rejected_work import last_rejections, rejected
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
-from core.money import money
+from core.text.money import money
 
 MOST_SHOWN = 5
 NO_VISIT = "You have no study here: open it from the panel's own page."

@@ -9,7 +9,7 @@ from annotation.crowd.turk.workers import Group
 from annotation.models import Campaign
 from annotation.pipeline.ledger.pay import pay_an_hour
 from annotation.protocol.policy.crowds import CrowdTraits
-from core.money import money
+from core.text.money import money
 
 register = Library()
 register.filter("money", money)

@@ -17,7 +17,7 @@ from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
 from annotation.web.campaigns.overview_data import finish
 from annotation.web.campaigns.setup import running_job, steps_of
-from core.money import money
+from core.text.money import money
 
 PAGE_SIZE = 50
 

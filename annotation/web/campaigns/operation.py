@@ -24,7 +24,7 @@ from annotation.web.base.guards import campaign_page, dashboard_page, refuse_acc
 from annotation.web.base.layout import page
 from annotation.web.workers.pairs import names_of
 from core.errors import UserError
-from core.money import cents_of, money
+from core.text.money import cents_of, money
 from retrieval.models import Job
 from retrieval.web.forms import corpus_choices, source_choices
 

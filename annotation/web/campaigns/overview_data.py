@@ -27,7 +27,7 @@ from annotation.protocol.screening.control import reasons_in_words
 from annotation.web.workers.columns import duration
 from annotation.web.workers.pairs import Pairs, pairs_of
 from core.errors import UserError
-from core.money import money
+from core.text.money import money
 from core.text.words import plural
 from retrieval.models import Job
 

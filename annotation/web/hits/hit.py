@@ -24,7 +24,7 @@ from annotation.models import (
 from annotation.protocol.screening.behaviour import CANNOT_JUDGE
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
-from core.money import money
+from core.text.money import money
 
 ITEMS = ("control", "triplet__candidate__query", "triplet__candidate__pair")
 MOST = 200  # calls and entries; a HIT has a few for each of its assignments

@@ -3,13 +3,14 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
+from annotation.crowd.factory import PROVIDERS
 from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.presets import PRESETS, TEAM, Preset
@@ -97,7 +98,8 @@ class Draft:
         """Another preset or task than before begins the policy again."""
         if (preset, task) != (self.preset, self.task):
             self.preset, self.task, self.is_agreed = preset, task, False
-            self.policy = self.presets[preset].policy(TASKS[task]).to_dict()
+            policy = self.presets[preset].policy(TASKS[task])
+            self.policy = replace(policy, **PROVIDERS[policy.crowd].fees()).to_dict()
 
     @property
     def rules(self) -> Policy:

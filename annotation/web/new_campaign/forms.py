@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from django import forms
+from django.conf import settings
 
 from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
 from annotation.protocol.policy.crowds import CrowdTraits
@@ -14,7 +15,7 @@ from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.protocol.policy.tasks import PAPER_TASK, TASKS, TaskType
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
-from core.money import cents_of, site_currency, unit
+from core.text.money import cents_of, unit
 from retrieval.corpus.corpora import corpus_named
 from retrieval.index.versions import chosen_index
 from retrieval.models.corpus import ALL
@@ -22,6 +23,7 @@ from retrieval.web.forms import corpus_field
 
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 DECIMAL = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # the commas between them
 FLAGS = {"yes": True, "no": False}
 HINTS = get_type_hints(Policy)
 LONG = ("description",)
@@ -155,7 +157,7 @@ class PolicyForm(forms.Form):
         said = {name: _value(name, text) for name, text in self.cleaned_data.items()}
         try:
             self.policy = Policy.from_dict(
-                {"currency": site_currency(), **self._base.to_dict(), **said}
+                {"currency": settings.CURRENCY, **self._base.to_dict(), **said}
             )
         except PolicyError as error:
             for fault in error.faults:
@@ -239,6 +241,15 @@ def written(values: Mapping[str, object]) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
 
 
+def typed_cents(text: str) -> int | None:
+    """Of a sum whose thousands may be grouped; None where nothing was typed."""
+    ungrouped = THOUSANDS.sub("", text.strip())
+    try:
+        return cents_of(ungrouped) if ungrouped else None
+    except UserError as error:
+        raise forms.ValidationError(str(error)) from error
+
+
 class BudgetForm(forms.Form):
     """What the campaign may cost at most."""
 
@@ -254,8 +265,4 @@ class BudgetForm(forms.Form):
         self.fields["budget"].label = f"Budget in {unit()}"
 
     def clean_budget(self) -> int:
-        text = self.cleaned_data["budget"].strip().replace(",", "")
-        try:
-            return cents_of(text) if text else 0
-        except UserError as error:
-            raise forms.ValidationError(str(error)) from error
+        return typed_cents(self.cleaned_data["budget"]) or 0

@@ -30,9 +30,10 @@ from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.experts.label_error import in_words
 from annotation.web.new_campaign.draft import PLANNED, Draft
+from annotation.web.new_campaign.forms import typed_cents
 from annotation.web.new_campaign.wizard import NOT_YOURS
 from core.errors import UserError
-from core.money import cents_of, money, unit
+from core.text.money import money, unit
 from core.text.words import percent
 
 MOST_LIKE = 2  # each takes two queries
@@ -81,11 +82,7 @@ class WantedForm(forms.Form):
         )
 
     def clean_budget(self) -> int | None:
-        text = self.cleaned_data["budget"].strip().replace(",", "")
-        try:
-            return cents_of(text) if text else None
-        except UserError as error:
-            raise forms.ValidationError(str(error)) from error
+        return typed_cents(self.cleaned_data["budget"])
 
     @property
     def wanted(self) -> Wanted:

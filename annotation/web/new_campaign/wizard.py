@@ -31,7 +31,7 @@ from annotation.web.new_campaign.draft import Draft, read_upload
 from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm
 from annotation.web.new_campaign.prerequisites import Prerequisites, prerequisites_of
 from core.errors import UserError
-from core.money import money
+from core.text.money import money
 from retrieval.models import Job
 from retrieval.models.corpus import ALL
 

@@ -31,7 +31,7 @@ from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.markdown import render_markdown
 from annotation.web.base.middleware import PARTICIPANT
 from core.errors import UserError
-from core.money import money
+from core.text.money import money
 
 TITLE = "This link does not work"
 VISIT = "annotation/panels/visit.html"

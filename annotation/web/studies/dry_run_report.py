@@ -9,7 +9,7 @@ from annotation.analytics.campaign.charts import Chart, Series
 from annotation.crowd.simulated.profiles import KINDS
 from annotation.simulation.outcome import FATES
 from annotation.simulation.report import NOTHING, Figures, figures, per_label
-from core.money import money, unit
+from core.text.money import money, unit
 from core.text.words import percent
 from retrieval.models import Job
 

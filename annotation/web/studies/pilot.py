@@ -13,7 +13,7 @@ from annotation.protocol.studies.pilot import Comparison
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
-from core.money import money
+from core.text.money import money
 from core.text.words import DASH, percent
 
 Row = tuple[str, str, str]  # with the answer, without it

@@ -9,7 +9,7 @@ from annotation.protocol.policy.crowds import CrowdTraits
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import FALSE_EXCLUSION
 from annotation.web.base.columns import NUMBER, Column
-from core.money import money
+from core.text.money import money
 from core.text.words import percent
 
 USUAL_ORDER = "-hits"

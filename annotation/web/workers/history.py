@@ -22,7 +22,7 @@ from annotation.web.base.list_page import Cells, csv_file
 from annotation.web.base.pagination import Place, Steps, Window, key_of, window
 from annotation.web.base.saved_views import seen
 from core.files.csv_safety import harmless
-from core.money import money
+from core.text.money import money
 
 Kind, Status = PastRecord.Kind, PastRecord.Status
 REACH = 5_000  # records that one page looks through

@@ -34,7 +34,7 @@ from annotation.web.base.pagination import key_of
 from annotation.web.workers.columns import duration, flags_of, rule_of
 from annotation.web.workers.pairs import names_of, partners_of
 from annotation.web.workers.workers import fresh_workforce
-from core.money import money
+from core.text.money import money
 from core.text.words import percent
 
 POINTS = 80  # of the chart

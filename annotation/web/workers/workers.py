@@ -33,8 +33,8 @@ from annotation.web.workers.columns import (
     rule_of,
 )
 from annotation.web.workers.pairs import names_of, pairs_of
-from core.money import money
 from core.sqlite_busy import if_free
+from core.text.money import money
 
 PAGE_SIZE = 50
 LAST_PAGE = 10_000

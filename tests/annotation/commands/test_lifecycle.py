@@ -141,7 +141,7 @@ def test_at_its_cap_a_campaign_says_so_and_a_raise_buys_on(stage: Stage) -> None
 
 def test_a_campaign_without_a_budget_is_not_published(stage: Stage) -> None:
     run("campaign", "budget", "faq", "0")
-    assert "campaign budget faq DOLLARS" in refused("campaign", "publish", "faq")
+    assert "campaign budget faq AMOUNT" in refused("campaign", "publish", "faq")
 
 
 # the verbs at work

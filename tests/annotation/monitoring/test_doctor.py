@@ -24,7 +24,6 @@ from annotation.monitoring.doctor import (
     check_account,
     check_broker,
     check_controls,
-    check_currency,
     check_database,
     check_index,
     check_jobs,
@@ -298,15 +297,6 @@ def test_jobs_that_nobody_takes_are_told_once_they_have_waited_for_a_minute() ->
     assert len(list(check_jobs())) == 1
     Job.objects.filter(pk=job.pk).update(state="done")
     assert list(check_jobs()) == []
-
-
-@pytest.mark.django_db
-def test_campaigns_in_another_currency_than_the_site_s_are_told(settings: Settings) -> None:
-    make_campaign("faq")
-    assert list(check_currency()) == []
-    settings.CURRENCY = "GBP"
-    [told] = check_currency()
-    assert (told.ok, told.message) == (False, "campaigns count in USD, this site in GBP")
 
 
 @pytest.mark.django_db

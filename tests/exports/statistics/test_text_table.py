@@ -39,7 +39,7 @@ def test_the_table_has_a_row_for_each_split_and_the_figures_of_the_campaign() ->
             "first two votes agree on 66.7% of the triplets (Cohen's kappa 0.31), "
             "2 ties broken, 1 triplets unresolved",
             "5 workers, 1 excluded. Assignments: 23 approved, 1 rejected, 1 paid but discarded, "
-            "cost $1,234.37",
+            "cost USD 1,234.37",
             "label error unknown: no gold",
             "Krippendorff's alpha of all votes 0.13; 50.0% of the labels stay the same whichever "
             "worker is removed; the Gini of votes per worker is 0.25, the busiest gave 37.5%",
@@ -67,7 +67,7 @@ def test_what_is_undefined_is_left_out() -> None:
     assert table.splitlines()[3:] == [
         "2 ties broken, 1 triplets unresolved",
         "5 workers, 1 excluded. Assignments: 23 approved, 1 rejected, 1 paid but discarded, "
-        "cost $1,234.37",
+        "cost USD 1,234.37",
         "label error unknown: no gold",
     ]
 

@@ -250,7 +250,7 @@ def test_approved_work_that_the_budget_does_not_cover_is_told(one_hit: Stage) ->
     [report] = blockers(one_hit.campaign)
     assert report == (
         "1 approved assignments, $0.19, are not covered by the budget: raise it by "
-        "`quorum campaign budget faq DOLLARS`"
+        "`quorum campaign budget faq AMOUNT`"
     )
     set_budget(one_hit.campaign, 4 * PRICE)
     one_hit.advance()

@@ -540,7 +540,7 @@ def test_a_workspace_in_pounds_is_refused_where_the_site_counts_in_dollars(
     with pytest.raises(CrowdError, match=f"The workspace {workspace} at Prolific pays in GBP"):
         crowd.balance_cents()
     desk = Desk(prolific, project_id=project.project_id)
-    with pytest.raises(CrowdError, match="workspace in USD, or QUORUM_CURRENCY to GBP"):
+    with pytest.raises(CrowdError, match="to a project of a workspace in USD"):
         desk.publish()
     assert list(prolific.client.studies.list()) == []
     settings.CURRENCY = "GBP"

@@ -78,7 +78,7 @@ def test_a_deposit_that_the_ledger_alone_knows_takes_nothing_from_the_next(
 
 @pytest.mark.parametrize("cents", [0, -1, 100_000_001])
 def test_a_deposit_is_of_a_sensible_sum(lab: RequesterAccount, cents: int) -> None:
-    with pytest.raises(UserError, match=r"from \$0\.01 to \$1000000\.00"):
+    with pytest.raises(UserError, match=r"from \$0\.01 to \$1,000,000\.00"):
         deposit(lab, cents)
 
 
@@ -94,8 +94,8 @@ def test_a_payout_holds_what_is_new_and_can_be_had_again(lab: RequesterAccount) 
     first = new_payout(lab)
     earner.earn(worker_id_of(ada), "0.03")
     second = new_payout(lab)
-    adas = (worker_id_of(ada), "=Ada", "ada@example.org", "0.30", "0.05", "0.35", 2)
-    bobs = (worker_id_of(bob), "bob", "", "0.07", "0.00", "0.07", 1)
+    adas = (worker_id_of(ada), "=Ada", "ada@example.org", "0.30", "0.05", "0.35", 2, "USD")
+    bobs = (worker_id_of(bob), "bob", "", "0.07", "0.00", "0.07", 1, "USD")
     assert sorted(lines_of(first), key=str) == sorted([adas, bobs], key=str)
     assert [(one.number, one.cents) for one in (first, second)] == [(1, 42), (2, 3)]
     assert [line[5] for line in lines_of(numbered_payout(lab, 2))] == ["0.03"]

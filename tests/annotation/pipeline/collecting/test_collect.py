@@ -1,7 +1,6 @@
 from collections.abc import Iterator
 
 import pytest
-from pytest_django import Settings
 
 from annotation.crowd.port import CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Worker
@@ -142,15 +141,6 @@ def test_another_endpoint_holds_none_of_the_work(stage: Stage, start_mturk: Star
     stage.publish()
     with pytest.raises(UserError, match="set AWS_ENDPOINT_URL_MTURK back"):
         advance(stage.campaign, start_mturk().crowd)
-
-
-def test_a_campaign_stands_while_the_site_counts_in_another_currency(
-    stage: Stage, settings: Settings
-) -> None:
-    stage.publish()
-    settings.CURRENCY = "GBP"
-    with pytest.raises(UserError, match="of campaign faq are in USD, but QUORUM_CURRENCY is GBP"):
-        stage.advance()
 
 
 def test_progress_counts_the_hits_read(stage: Stage) -> None:

@@ -156,7 +156,10 @@ def test_a_campaign_counts_in_the_site_s_currency_from_then_on(
     policy = read_policy(None, crowd="prolific")
     assert (policy.currency, policy.minimum) == ("GBP", (600, 10))
     assert Policy.from_dict(policy.to_dict()).currency == "GBP"
-    assert create(sample=2, policy=Policy()).policy.currency == "GBP"
+    assert create(sample=2, policy=policy).policy.currency == "GBP"
+    path = write(tmp_path, '{"currency": "USD"}')
+    with pytest.raises(UserError, match="currency must be GBP, as QUORUM_CURRENCY says"):
+        read_policy(path)
     settings.CURRENCY = "EUR"
     with pytest.raises(UserError, match='currency must be "USD" or "GBP" for Prolific'):
         read_policy(None, crowd="prolific")

@@ -65,7 +65,7 @@ def client_of(name: str, *permissions: str) -> Client:
 
 def rules(**changed: object) -> dict[str, str]:
     """A filled form of the policy."""
-    unasked = (*OF_AN_ACCOUNT, "task")
+    unasked = (*OF_AN_ACCOUNT, "task", "currency")
     asked = {name: it for name, it in asdict(Policy()).items() if name not in unasked}
     return written({**asked, **POLICY, **changed})
 
@@ -435,7 +435,9 @@ def test_a_sum_that_is_none_and_a_sample_that_is_too_large_keep_the_steps_before
 ) -> None:
     create_campaign("other", policy=Policy(), seed=1, sample=1)
     walk(creator, SAMPLED | {"sample": "36"}, rules(title="Mine"))
-    assert "is no sum of money" in errors_at(creator.post(BUDGET_STEP, {"budget": "x"}), "budget")
+    for text in ("x", "12,50", "1,2345"):
+        sent = creator.post(BUDGET_STEP, {"budget": text})
+        assert "is no sum of money" in errors_at(sent, "budget")
     assert create(creator, "9")["Location"] == BUDGET_STEP
     refused = creator.get(BUDGET_STEP)
     assert "holds only 35 distinct questions" in text_of(refused)

@@ -9,6 +9,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.db.models import Field
 from django.test import Client
+from pytest_django import Settings
 
 from annotation.access.audit_log import by_command, record
 from annotation.operations.registry import OPERATIONS
@@ -33,6 +34,7 @@ RAW = re.compile(
     r"|(^|: )(True|False|None|no|yes)$"
 )
 NAMES = re.compile(r"\bir_measures\b|\S+\.\w+\b")  # of a library, of files
+IN_DOLLARS = re.compile(r".{0,40}(?:\$\d|\bdollars?\b|\bUSD\b).{0,40}", re.IGNORECASE)
 WORDS = {"rank"}  # keys that are words of ours as well
 # Django's own pages of the tables show them as they are stored.
 RECORDS = re.compile(r"/admin/(annotation|auth|exports|inhouse|knox|retrieval)/")
@@ -77,6 +79,27 @@ def test_no_page_of_a_judged_campaign_shows_one(world: World, admin_client: Clie
     pages = crawl(admin_client, [*start, *of_the_world(world)], SHOWN_BY)
     assert len([page for page in pages.values() if page]) > 200
     assert faults(pages) == {}
+
+
+@pytest.fixture
+def pounds(settings: Settings) -> None:
+    settings.CURRENCY = "GBP"
+
+
+def test_no_page_of_a_site_in_pounds_speaks_of_dollars(
+    pounds: None, world: World, admin_client: Client
+) -> None:
+    own = f"/admin/campaigns/{world.campaign}/"
+    begun = ("/admin/campaigns/", own, "/work", "/admin/campaigns/new")
+    found, in_pounds = {}, set()
+    for address in (*begun, *of_the_world(world)):
+        answer = admin_client.get(address)
+        if "text/html" in answer.get("Content-Type", "") and answer.content:
+            page = " ".join(texts(answer.content.decode()))
+            found |= dict.fromkeys(IN_DOLLARS.findall(page), address)
+            in_pounds |= {address} if "£" in page else set()
+    assert found == {}
+    assert own in in_pounds
 
 
 @pytest.mark.parametrize("is_published", [False, True])

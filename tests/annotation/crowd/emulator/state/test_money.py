@@ -105,7 +105,7 @@ def test_publishing_needs_the_whole_price(start: Starter) -> None:
         create, HITTypeId=shown["HITTypeId"], LifetimeInSeconds=60, Question=shown["Question"]
     )
     assert code == "InsufficientFunds"
-    assert "needs $0.18" in message
+    assert "needs 0.18" in message
     assert "0.17 is available" in message
     extend = turk.api.create_additional_assignments_for_hit
     code, _ = refusal(extend, HITId=hit_id, NumberOfAdditionalAssignments=1)

@@ -4,7 +4,7 @@ import pytest
 from pytest_django import Settings
 
 from core.errors import UserError
-from core.money import cents_of, money, unit
+from core.text.money import cents_of, money, unit
 
 
 @pytest.mark.parametrize(

@@ -2,36 +2,33 @@
 
 import re
 from decimal import Decimal
-from typing import cast
 
 from django.conf import settings
 
 from core.errors import UserError
-from core.text.currencies import NAMES, SIGNS, Currency
 
+# All sums are in hundredths, whatever the currency calls them.
+SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
+NAMES = {"USD": "dollars", "EUR": "euros", "GBP": "pounds"}
 AMOUNT = re.compile(rf"([{''.join(SIGNS.values())}]?)([0-9]{{1,12}}(?:\.[0-9]{{1,2}})?)")
-
-
-def site_currency() -> Currency:
-    return cast(Currency, settings.CURRENCY)
 
 
 def cents_of(text: str) -> int:
     """Exact, without a float on the way."""
     match = AMOUNT.fullmatch(text)
-    if match is None or match[1] not in ("", SIGNS[site_currency()]):
+    if match is None or match[1] not in ("", SIGNS[settings.CURRENCY]):
         raise UserError(f"{text!r} is no sum of money: write {unit()} such as 120 or 120.50.")
     return int(Decimal(match[2]) * 100)
 
 
-def money(cents: float, *, decimals: int = 2, currency: Currency | None = None) -> str:
+def money(cents: float, *, decimals: int = 2, currency: str | None = None) -> str:
     """In the site's currency, unless another is said."""
-    return f"{SIGNS[currency or site_currency()]}{Decimal(cents) / 100:,.{decimals}f}"
+    return f"{SIGNS[currency or settings.CURRENCY]}{Decimal(cents) / 100:,.{decimals}f}"
 
 
 def unit() -> str:
     """What the site counts in, as a word."""
-    return NAMES[site_currency()]
+    return NAMES[settings.CURRENCY]
 
 
 def clause(words: str, cents: int) -> str:
