@@ -1,5 +1,7 @@
 """What workers said where the answer is known, and what experts say of triplets."""
 
+from collections.abc import Mapping
+
 from django.db.models import Case, Count, IntegerField, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
@@ -26,6 +28,11 @@ def verdicts(labels: QuerySet[ExpertLabel]) -> dict[int, tuple[int, int]]:
     rows = labels.order_by().values_list("triplet")
     said = rows.annotate(experts=Count("pk"), yes=Sum(Coalesce("blind_label", "label")))
     return {triplet: (yes, experts - yes) for triplet, experts, yes in said}
+
+
+def majorities(verdicts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    """Without the triplets on which experts are evenly split."""
+    return {one: int(yes > no) for one, (yes, no) in verdicts.items() if yes != no}
 
 
 def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:

@@ -21,6 +21,7 @@ from annotation.protocol.labels.claims import MAJORITY, NAMES
 
 _BY_NAME = (majority, weighted_majority, one_coin, blended(0.5), two_coin)
 AGGREGATORS: Mapping[str, Aggregator] = dict(zip(NAMES, _BY_NAME, strict=True))
+CONTROLS = "controls"  # among known answers
 FOLDS = 5
 LEAST_KNOWN = 10  # of each label, before anything but the majority is tried
 STANDARD_ERRORS = 2.0
@@ -32,10 +33,11 @@ UNTRIED = LogisticMap(slope=1.4)
 class Choice:
     """`losses`: the mean log-loss of each aggregator on what it was not given, and `map`: from
     what the chosen one claims to the chances that come true on it.
+    `known`: on how many answers of each sort.
     `gain`: of the chosen one over the majority, with its standard error."""
 
     name: str
-    known: int
+    known: Mapping[str, int]
     losses: Mapping[str, float] = field(default_factory=dict)
     map: LogisticMap = UNTRIED
     gain: float = 0.0
@@ -58,8 +60,9 @@ def choose(
 ) -> Choice:
     """`aggregators`: the majority among them."""
     voted = np.flatnonzero(table.is_known & (table.votes() > 0))
+    count = {CONTROLS: len(voted)}
     if min(np.bincount(table.known[voted], minlength=2)) < LEAST_KNOWN:
-        return Choice(MAJORITY, len(voted))
+        return Choice(MAJORITY, count)
     random = np.random.default_rng(seed)
     dealt, control = deal(table, random)
     rows = np.flatnonzero(dealt.is_known & (dealt.votes() > 0))
@@ -80,7 +83,7 @@ def choose(
     gain, error = _mean_and_error(weights * (losses[MAJORITY] - losses[best]), control[rows])
     if gain <= STANDARD_ERRORS * error:
         best, gain, error = MAJORITY, 0.0, 0.0
-    return Choice(best, len(voted), means, maps[best], gain, error)
+    return Choice(best, count, means, maps[best], gain, error)
 
 
 def _claims(aggregate: Aggregator, dealt: VoteTable, rows: Ints, fold: Ints) -> Floats:
@@ -97,7 +100,8 @@ def _claims(aggregate: Aggregator, dealt: VoteTable, rows: Ints, fold: Ints) -> 
 def deal(table: VoteTable, random: np.random.Generator) -> tuple[VoteTable, Ints]:
     """The table with each known item's votes dealt into items of the others' size; and of which
     item each of the new ones is a part."""
-    sizes = table.votes()[~table.is_known & (table.votes() > 0)]
+    # By size: whoever has the votes in another order deals the same.
+    sizes = np.sort(table.votes()[~table.is_known & (table.votes() > 0)])
     order = np.lexsort((random.random(len(table.item)), table.item))
     order = order[table.is_known[table.item[order]]]
     item, control = table.item.copy(), [*range(table.items)]
