@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, F, QuerySet, Sum
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
@@ -23,15 +24,19 @@ from annotation.models import (
 )
 from annotation.models.aggregation import NEW_WORKER
 from annotation.pipeline.changes import in_parts
-from annotation.pipeline.labelling.known_answers import blind_verdicts, majorities
-from annotation.pipeline.labelling.vote_table import Votes, vote_table
-from annotation.pipeline.labelling.votes import (
-    valid_judgments,
+from annotation.pipeline.labelling.known_answers import (
+    blind_labels,
+    choosing_labels,
+    majorities,
+    verdicts,
 )
+from annotation.pipeline.labelling.vote_table import Votes, vote_table
+from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.protocol.aggregation.fit import Fit, fit
-from annotation.protocol.aggregation.table import DECIMALS, MOST_ODDS, UNKNOWN
+from annotation.protocol.aggregation.table import DECIMALS, MOST_ODDS, UNKNOWN, Ints
 from core.files.bulk_insert import insert
 
+PK = F("pk")
 GROWTH = 1.1  # so much more reviewed work than at the last fit calls for another
 
 
@@ -43,9 +48,14 @@ class Fitted(NamedTuple):
 def fitted(campaign: Campaign) -> Fitted:
     """Read-only."""
     votes = vote_table(campaign)
-    said = majorities(blind_verdicts(campaign))
-    audit = [said.get(key, UNKNOWN) for key in votes.triplets.tolist()]
-    return Fitted(votes, fit(votes.table, np.array(audit, np.int64)))
+    audit, others = _said(blind_labels(campaign), votes), _said(choosing_labels(campaign), votes)
+    return Fitted(votes, fit(votes.table, audit, adjudicated=others))
+
+
+def _said(labels: QuerySet[ExpertLabel], votes: Votes) -> Ints:
+    """By the experts of each triplet that has votes, or UNKNOWN."""
+    said = majorities(verdicts(labels))
+    return np.array([said.get(key, UNKNOWN) for key in votes.triplets.tolist()], np.int64)
 
 
 def is_fit_due(campaign: Campaign) -> bool:
@@ -102,18 +112,18 @@ def _reviewed(campaign: Campaign) -> int:
 
 
 def _seen(campaign: Campaign) -> list[int]:
-    """Of work, of votes that count, of excluded workers, of experts' labels."""
-    labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
-    blind = labels.annotate(times=F("pk") * (1 + Coalesce("blind_label", "label")))
+    """Of work, of votes that count, of excluded workers, of what experts say."""
+    said = F("pk") * (1 + Coalesce("blind_label", "label"))
     return [
         _reviewed(campaign),
         *_which(valid_judgments(campaign)),
         *_which(Exclusion.in_force(campaign)),
-        *_which(blind, "times"),
+        *_which(blind_labels(campaign), said),
+        *_which(choosing_labels(campaign), said),
     ]
 
 
-def _which(rows: QuerySet[Any], column: str = "pk") -> Iterator[int]:
+def _which(rows: QuerySet[Any], number: F | CombinedExpression = PK) -> Iterator[int]:
     """As many others are not the same."""
-    counted = rows.order_by().aggregate(rows=Count("pk"), sum=Sum(column, default=0))
+    counted = rows.order_by().aggregate(rows=Count("pk"), sum=Sum(number, default=0))
     return map(int, counted.values())

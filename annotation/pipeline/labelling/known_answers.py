@@ -35,7 +35,23 @@ def majorities(verdicts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     return {one: int(yes > no) for one, (yes, no) in verdicts.items() if yes != no}
 
 
-def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
+def blind_labels(campaign: Campaign) -> QuerySet[ExpertLabel]:
     """Of triplets that were chosen without looking at their votes."""
     labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
-    return verdicts(labels.filter(source__in=CHOSEN_WITHOUT_LOOKING))
+    return labels.filter(source__in=CHOSEN_WITHOUT_LOOKING)
+
+
+def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
+    return verdicts(blind_labels(campaign))
+
+
+def choosing_labels(campaign: Campaign) -> QuerySet[ExpertLabel]:
+    """Of the other triplets, where experts do not decide: they help to choose an aggregator.
+
+    What measures the labels may not choose how they are made, and no aggregator makes those that
+    experts decide.
+    """
+    if campaign.policy.adjudication == "decide":
+        return ExpertLabel.objects.none()
+    labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
+    return labels.exclude(triplet__in=blind_labels(campaign).values("triplet"))

@@ -62,7 +62,8 @@ class Fit:
         }
 
 
-def fit(table: VoteTable, audit: Ints) -> Fit:
-    choice = choose(table)
+def fit(table: VoteTable, audit: Ints, adjudicated: Ints) -> Fit:
+    """`adjudicated`: what else experts say of the items that are not known, or UNKNOWN."""
+    choice = choose(table, adjudicated=adjudicated)
     weights = AGGREGATORS[choice.name](table)
     return Fit(table, audit, choice, weights, weights.log_odds(table)[~table.is_known])

@@ -39,13 +39,16 @@ def check_aggregation(folder: Path, facts: Facts, findings: Findings) -> None:
 
 
 def _made(folder: Path, facts: Facts, crowd: int, experts: Experts) -> dict[str, Any]:
+    decides = facts.policy.adjudication == "decide"
     table, triplets = crowd_votes(folder, facts.campaign, crowd)
-    audit = [_said_blindly(experts.get(one, ExpertVotes())) for one in triplets]
-    return fit(table, np.array(audit, np.int64)).facts()
+    said = [experts.get(one, ExpertVotes()) for one in triplets]
+    audit = [_majority(one.sampled_yes, one.sampled_no) for one in said]
+    # What measures labels may not choose how they are made.
+    others = [UNKNOWN if one.measure or decides else _majority(one.yes, one.no) for one in said]
+    return fit(table, np.array(audit, np.int64), np.array(others, np.int64)).facts()
 
 
-def _said_blindly(votes: ExpertVotes) -> int:
-    yes, no = votes.sampled_yes, votes.sampled_no
+def _majority(yes: int, no: int) -> int:
     return UNKNOWN if yes == no else int(yes > no)
 
 

@@ -32,8 +32,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def campaign(monkeypatch: pytest.MonkeyPatch) -> Campaign:
     """With an audit, which 20 labels are enough for here."""
-    made = Choice("two coins", {"controls": 20}, {"two coins": 0.1}, LogisticMap())
-    monkeypatch.setattr(fit, "choose", lambda _: made)
+    made = Choice(
+        "two coins", {"controls": 20, "adjudicated": 0}, {"two coins": 0.1}, LogisticMap()
+    )
+    monkeypatch.setattr(fit, "choose", lambda _, adjudicated: made)
     monkeypatch.setattr(calibration, "LEAST_SAMPLED", 20)
     monkeypatch.setattr(calibration, "MOST_ERROR", 0.5)
     campaign = make_campaign(MANY, aggregation="best", train=9, dev=3, test=3)

@@ -56,7 +56,7 @@ def test_its_files_choose_the_same(release: Path, campaign: Campaign) -> None:
     stored = Aggregation.objects.get(campaign=campaign)
     [stated] = document(release, "campaign.json")["aggregation"]
     assert stated["aggregator"] == stored.aggregator != "majority"
-    assert (stated["known"], stated["sampled"]) == ({"controls": 48}, 60)
+    assert (stated["known"], stated["sampled"]) == ({"controls": 48, "adjudicated": 0}, 60)
     report = verify(release)
     assert report.differences == []
     assert not any("which aggregator was chosen" in one for one in report.unchecked)
@@ -67,7 +67,7 @@ def test_its_files_choose_the_same(release: Path, campaign: Campaign) -> None:
     [
         ("aggregator", "one coin"),
         ("why", "it foretells hidden controls better than the majority, by 9.000"),
-        ("known", {"controls": 49}),
+        ("known", {"controls": 48, "adjudicated": 1}),
         ("offset", 0.1),
         ("slope", 0.9),
         ("sampled", 61),
@@ -101,6 +101,24 @@ def test_an_expert_s_label_turned_over_makes_another_map(release: Path) -> None:
     change_lines(release / "gold.jsonl", lambda rows: rows[0].update(label=1 - rows[0]["label"]))
     sealed(release)
     assert "campaign.json: offset" in found(release)
+
+
+def test_what_experts_adjudicated_chooses_again(campaign: Campaign, tmp_path: Path) -> None:
+    """But for what somebody else judged for the audit."""
+    for place, triplet in enumerate(campaign.triplets.order_by("-pk")[:70]):
+        label = int(triplet.items.get().position == 0)
+        given = {"expert": "zoe", "source": "adjudication", "adjudicated": True}
+        ExpertLabel.objects.create(triplet=triplet, label=label, **given)
+        if place == 0:
+            ExpertLabel.objects.create(triplet=triplet, expert="gil", label=label, source="sample")
+    folder = export(campaign, tmp_path / "release", options=Options(partial=True)).folder
+    [stated] = document(folder, "campaign.json")["aggregation"]
+    assert stated["known"]["adjudicated"] > 50
+    assert "what experts adjudicated" in stated["why"]
+    assert verify(folder).differences == []
+    change_lines(folder / "gold.jsonl", lambda rows: rows[-1].update(label=1 - rows[-1]["label"]))
+    sealed(folder)
+    assert "campaign.json: why" in found(folder)
 
 
 def test_answers_to_controls_that_were_turned_over_choose_another(release: Path) -> None:

@@ -164,6 +164,27 @@ def test_the_last_fit_has_seen_what_experts_say_now(annotators: Annotators) -> N
     assert not aggregate.is_fitted(campaign)
 
 
+def test_experts_choose_by_what_they_neither_decide_nor_measure(annotators: Annotators) -> None:
+    campaign = annotators.campaign
+    for place, triplet in enumerate(campaign.triplets.order_by("pk")[:30]):
+        experts = {"gil": "sample" if place < 10 else "adjudication"}
+        if place < 20:
+            experts["zoe"] = "adjudication"
+        for expert, source in experts.items():
+            adjudicated = source == "adjudication"
+            ExpertLabel.objects.create(
+                triplet=triplet, expert=expert, label=1, source=source, adjudicated=adjudicated
+            )
+    relabel(campaign, hits_of(campaign))
+    known = Aggregation.objects.get(campaign=campaign).known
+    assert known == {"controls": 48, "adjudicated": 20}
+    govern(campaign, aggregation="best", adjudication="decide")
+    assert not aggregate.is_fitted(campaign)
+    fit_to_all(campaign)
+    known = Aggregation.objects.get(campaign=campaign).known
+    assert known == {"controls": 48, "adjudicated": 0}
+
+
 def test_where_little_is_known_it_is_the_majority() -> None:
     campaign = make_campaign("small", aggregation="best")
     annotators = Annotators(campaign, [make_hit(campaign)])
@@ -273,8 +294,10 @@ def test_where_they_differ_votes_are_asked_for_up_to_the_most(adaptive: Stage) -
 def test_somebody_who_is_known_to_be_right_ends_the_asking_alone(
     adaptive: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sure = Choice("majority", {"controls": 20}, {"majority": 0.1}, LogisticMap(slope=3.0))
-    monkeypatch.setattr(fit, "choose", lambda _: sure)
+    sure = Choice(
+        "majority", {"controls": 20, "adjudicated": 0}, {"majority": 0.1}, LogisticMap(slope=3.0)
+    )
+    monkeypatch.setattr(fit, "choose", lambda _, adjudicated: sure)
     done = work_off(adaptive, lambda _: lambda query, rank: 1)
     assert (done.finished, tallies(adaptive)) == (True, [(1, 1, 1)] * 25)
 
@@ -282,12 +305,16 @@ def test_somebody_who_is_known_to_be_right_ends_the_asking_alone(
 def test_what_a_release_finds_unsure_is_asked_for_by_the_next_pass(
     adaptive: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sure = Choice("majority", {"controls": 20}, {"majority": 0.1}, LogisticMap(slope=3.0))
-    monkeypatch.setattr(fit, "choose", lambda _: sure)
+    sure = Choice(
+        "majority", {"controls": 20, "adjudicated": 0}, {"majority": 0.1}, LogisticMap(slope=3.0)
+    )
+    monkeypatch.setattr(fit, "choose", lambda _, adjudicated: sure)
     assert work_off(adaptive, lambda _: lambda query, rank: int(rank == 1)).finished
     triplet = adaptive.campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(triplet=triplet, expert="gil", label=1, source="sample")
-    monkeypatch.setattr(fit, "choose", lambda _: replace(sure, map=LogisticMap(slope=0.5)))
+    monkeypatch.setattr(
+        fit, "choose", lambda _, adjudicated: replace(sure, map=LogisticMap(slope=0.5))
+    )
     fit_to_all(adaptive.campaign)
     assert adaptive.campaign.triplets.filter(status="open").exists()
     assert adaptive.advance().assignments_requested > 0

@@ -51,7 +51,7 @@ def test_where_all_workers_are_alike_it_is_mostly_the_majority_and_nothing_is_lo
 def test_too_few_controls_leave_the_majority(controls: int) -> None:
     votes, _ = crowd([(0.65, 0.97)] * 12, items=200, votes=3, controls=controls, answers=60)
     choice = choose(votes)
-    assert choice == Choice(MAJORITY, {"controls": controls})
+    assert choice == Choice(MAJORITY, {"controls": controls, "adjudicated": 0})
 
 
 def test_a_controls_votes_are_dealt_into_items_of_the_others_size() -> None:
@@ -84,11 +84,35 @@ def test_only_the_order_of_controls_and_their_answers_matters(seed: int) -> None
     people = random.permutation(votes.workers)
     table = replace(votes, item=item, worker=worker, vote=vote)
     again = replace(table, item=number[item[order]], worker=people[worker[order]], vote=vote[order])
-    audit = np.where(random.random(80) < 0.5, random.integers(0, 2, 80), UNKNOWN)
-    moved = np.empty_like(audit)
-    moved[number[:80]] = audit
-    one, other = fit(table, audit).facts(), fit(again, moved).facts()
+    said = np.where(random.random((2, 80)) < 0.4, random.integers(0, 2, (2, 80)), UNKNOWN)
+    moved = np.empty_like(said)
+    moved[:, number[:80]] = said
+    one, other = fit(table, *said).facts(), fit(again, *moved).facts()
     for facts in (one, other):
         facts["map"] = facts.pop("offset"), facts.pop("slope")
     assert one.pop("map") == pytest.approx(other.pop("map"), abs=1e-4)
     assert one == other
+
+
+def test_what_experts_adjudicated_chooses_where_controls_do_not_suffice() -> None:
+    rates = [(0.65, 0.97)] * 12
+    votes, labels = crowd(rates, items=300, votes=3, controls=24, answers=4, ones=0.2, seed=1)
+    yes = votes.yes()[:300]
+    disputed = (yes > 0) & (yes < 3)
+    by_controls = choose(votes)
+    by_both = choose(votes, adjudicated=np.where(disputed, labels[:300], UNKNOWN))
+    assert by_controls.name == MAJORITY
+    assert by_both.name in ("half and half", "two coins")
+    assert by_both.known == {**by_controls.known, "adjudicated": disputed.sum()}
+    assert "hidden controls and what experts adjudicated better" in by_both.why
+
+
+def test_what_experts_adjudicated_is_in_no_map_and_no_worker_s_weight() -> None:
+    rates = [(0.65, 0.97)] * 12
+    votes, labels = crowd(rates, items=300, votes=3, controls=60, answers=60, ones=0.2)
+    nobody = np.full(300, UNKNOWN)
+    without = fit(votes, nobody, nobody)
+    judged = fit(votes, nobody, np.where(np.arange(300) < 90, labels[:300], UNKNOWN))
+    assert judged.choice.name == without.choice.name != MAJORITY
+    assert judged.choice.map == without.choice.map
+    assert np.array_equal(judged.log_odds, without.log_odds)
