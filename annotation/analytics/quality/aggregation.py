@@ -75,6 +75,7 @@ def reliability_of(campaign: Campaign) -> Reliability | None:
     if not log_odds.size:
         return None
     labels = np.array([said[triplet] for triplet, _ in rows], int)
+    # What votes on items promise would be no better to begin at: replays say so.
     bins = reliability(log_odds, labels, AS_CLAIMED)
     return Reliability(bins, calibration_error(bins))
 
