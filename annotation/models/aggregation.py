@@ -16,6 +16,7 @@ class Aggregation(models.Model):
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="aggregation")
     aggregator = models.CharField(max_length=20)
     why = models.TextField()
+    known = models.JSONField(default=dict)  # how many known answers chose it, of each sort
     # Log-odds: before any vote, and by the worker's key of a vote for 0 and of one for 1; somebody
     # new is NEW_WORKER.
     prior = models.FloatField()

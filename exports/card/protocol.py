@@ -177,7 +177,7 @@ def _aggregated(facts: Facts) -> str:
         else "no chance is stated, for too few labels of experts are known"
     )
     return (
-        f" The aggregator is the one that foretells hidden controls best: {named}. In each row "
+        f" The aggregator is the one that foretells known answers best: {named}. In each row "
         f"majority is what most votes say, and {chance}."
     )
 

@@ -14,7 +14,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.protocol.labels.valid_votes import is_discarded, void_reason
-from exports.extract.collation import by_code_points
+from core.text.collation import by_code_points
 from exports.extract.hits import hit_number
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import cannot_judge
-from exports.extract.collation import by_code_points
+from core.text.collation import by_code_points
 from exports.extract.hits import hit_number
 from exports.extract.parquet_table import TableFile, table
 from exports.layout.files import CANNOT_JUDGE

@@ -20,6 +20,7 @@ from retrieval.models.corpus import name_of, sources_of
 from retrieval.ranking.records import document
 
 INSTRUCTIONS = "instructions"
+AGGREGATION = ("aggregator", "why", "known", "offset", "slope", "sampled")
 
 
 def write_facts(
@@ -98,17 +99,9 @@ def _billed(cents: int) -> dict[str, int]:
 
 
 def _aggregation(campaigns: Sequence[Campaign]) -> list[dict[str, object]]:
-    made = {each.campaign_id: each for each in Aggregation.objects.filter(campaign__in=campaigns)}
-    return [
-        {
-            "aggregator": made[one.pk].aggregator,
-            "why": made[one.pk].why,
-            "offset": made[one.pk].offset,
-            "slope": made[one.pk].slope,
-            "sampled": made[one.pk].sampled,
-        }
-        for one in campaigns
-    ]
+    made = Aggregation.objects.filter(campaign__in=campaigns).values("campaign", *AGGREGATION)
+    by_campaign = {each.pop("campaign"): each for each in made}
+    return [by_campaign[one.pk] for one in campaigns]
 
 
 def _corpus(corpus: Corpus | None) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import orjson
 
 from annotation.models import Campaign, ExpertLabel
-from exports.extract.collation import by_code_points
+from core.text.collation import by_code_points
 from exports.extract.pseudonyms import People
 from exports.layout.files import GOLD
 from retrieval.ranking.records import ID_LENGTH

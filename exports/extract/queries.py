@@ -23,7 +23,7 @@ from annotation.protocol.labels.derivation import Evidence
 from annotation.protocol.labels.majority import strict_majority
 from core.errors import UserError
 from core.progress import Progress
-from exports.extract.collation import by_code_points
+from core.text.collation import by_code_points
 from exports.extract.facts import plan
 from exports.extract.parquet_table import TableFile
 from exports.extract.votes import Votes, VoteStream, judgments

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import valid_judgments
-from exports.extract.collation import by_code_points
+from core.text.collation import by_code_points
 from exports.extract.hits import hit_number
 from exports.layout.files import JUDGMENTS
 from exports.layout.schemas import TABLES

@@ -29,6 +29,10 @@ class ExpertVotes:
     deciding_no: int = 0
 
     @property
+    def measure(self) -> bool:
+        return bool(self.sampled_yes or self.sampled_no)
+
+    @property
     def decide(self) -> bool:
         return self.deciding_yes != self.deciding_no
 

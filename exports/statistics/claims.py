@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,17 +37,24 @@ def read_claims(folder: Path, facts: Mapping[str, Any]) -> ByTriplet:
     for place, stated in enumerate(facts.get("aggregation", ())):
         sampled = stated["sampled"]
         claims = Claims(stated["aggregator"], stated["offset"], stated["slope"], sampled)
-        for triplet, log_odds in _log_odds(folder, facts, place, claims.aggregator):
+        table, triplets = crowd_votes(folder, facts, place)
+        odds = AGGREGATORS[claims.aggregator](table).log_odds(table)
+        for triplet, log_odds in zip(triplets, odds.tolist(), strict=False):
             made[triplet] = Claim(
                 claims.said(log_odds), claims.is_sure(log_odds, policy), claims.shown(log_odds)
             )
     return made
 
 
-def _log_odds(
-    folder: Path, facts: Mapping[str, Any], crowd: int, aggregator: str
-) -> Iterator[tuple[Triplet, float]]:
-    """By the votes of a crowd, and what it answered to controls."""
+class CrowdVotes(NamedTuple):
+    """`triplets`: the first items, the controls follow them."""
+
+    table: VoteTable
+    triplets: Sequence[Triplet]
+
+
+def crowd_votes(folder: Path, facts: Mapping[str, Any], crowd: int) -> CrowdVotes:
+    """And what the crowd answered to controls, as the campaign's own table has it."""
     items: dict[Any, int] = {}
     workers: dict[str, int] = {}
     votes: list[tuple[int, int, int]] = []
@@ -69,8 +76,7 @@ def _log_odds(
             known.append(expected)
     item, worker, vote = np.array(votes, np.int64).reshape(-1, 3).T
     table = VoteTable(item, worker, vote, np.array(known, np.int64), len(workers) + 1)
-    log_odds = AGGREGATORS[aggregator](table).log_odds(table)
-    yield from zip(triplets, log_odds.tolist(), strict=False)
+    return CrowdVotes(table, triplets)
 
 
 def _answers(

@@ -68,6 +68,11 @@ class Facts:
         return is_aggregated(self.campaign)
 
     @property
+    def tells_choice(self) -> bool:
+        """Of the aggregator: what it was made by. The oldest do not."""
+        return all("known" in each for each in self.campaign.get("aggregation", ()))
+
+    @property
     def extra(self) -> Sequence[RecordColumn]:
         return extra_columns(self.campaign)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from annotation.protocol.aggregation.choice import ADJUDICATED, CONTROLS
 from annotation.protocol.labels.claims import NAMES
 from annotation.protocol.screening.control import RejectionReason
 from exports.layout.files import FORMAT_VERSIONS
@@ -95,6 +96,7 @@ RELEASE_SCHEMA = {
 AGGREGATION_SCHEMA = {
     "aggregator": Rule(" or ".join(NAMES), lambda value: value in NAMES),
     "why": TEXT,
+    "known": Maybe({CONTROLS: COUNT, ADJUDICATED: COUNT}),  # not in the oldest
     "offset": NUMBER,
     "slope": NUMBER,
     "sampled": OrNull(COUNT),

@@ -2,8 +2,8 @@
 
 1. Every file is the one that the manifest names, and there are no others.
 2. Queries, candidates, labels and splits are as a release's must be.
-3. Each label is the majority of its judgments or, where adjudication decides, what the experts
-   said of it; and each judgment is valid.
+3. Each label is the majority of its judgments, what the aggregator that controls choose makes of
+   them or, where adjudication decides, what the experts said of it; and each judgment is valid.
 4. Every figure, and each file that is made of others, is what the records make.
 
 Needs the folder alone, neither settings nor a database. Exit status: 0 no difference, 1 some
@@ -32,6 +32,7 @@ from exports.layout.files import (
     annotators_tables,
 )
 from exports.statistics.assignments import read_controls
+from exports.verify.checks.aggregation import check_aggregation
 from exports.verify.checks.clusters import check_clusters
 from exports.verify.checks.crowds import check_crowds, check_work
 from exports.verify.checks.labels import LabelCheck, judged_queries
@@ -46,7 +47,8 @@ from exports.verify.rebuild.rebuild import RECORDS, Rebuild
 Say = Callable[[str], object]
 TAKEN_ON_TRUST = (
     f"{CAMPAIGN}: nothing here proves the seeds, the retriever and its scores, the sources, who "
-    "was excluded and why, and what was paid in bonuses. Somebody who rewrites every file, votes "
+    "was excluded and why, what was paid in bonuses, and that what experts judged for the random "
+    "sample was drawn by chance. Somebody who rewrites every file, votes "
     "and gold included, makes another release: compare the manifest's sha256 with the one you know."
 )
 AT_RANDOM = (
@@ -64,8 +66,8 @@ LEFT_OUT = (
 )
 AGGREGATED = (
     f"{CAMPAIGN}: which aggregator was chosen, and the map from its claims to chances, are taken "
-    "as stated. With the judgments, labels and chances are made again by them; without, they are "
-    "taken as stated, too."
+    "as stated: the judgments were left out, or the release was built before it told what they "
+    "are made by. With the judgments, labels and chances are made again by them."
 )
 NO_GOLD = "There is no gold: the label error is not known."
 DAMAGED = (
@@ -165,6 +167,8 @@ def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findin
     check_work(folder, facts, findings)
     controls = read_controls(folder / CONTROLS).digests
     check = LabelCheck(folder, facts, records.placements, records.gold, controls, findings)
+    if facts.aggregated and facts.tells_choice:
+        check_aggregation(folder, facts, findings)
     with findings.reading(JUDGMENTS):
         check.check(judged_queries(check_judgments(folder, work, excluded, findings)))
 
@@ -202,7 +206,7 @@ def _list_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
             f"{records.imported:,} labels came with the dataset: no votes show how they were made, "
             "and which triplets are open or unresolved is taken from the campaign."
         )
-    if facts.aggregated:
+    if facts.aggregated and not (facts.judgments and facts.tells_choice):
         findings.unchecked.append(AGGREGATED)
     findings.unchecked.append(TAKEN_ON_TRUST)
 

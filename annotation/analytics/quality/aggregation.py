@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from annotation.models import Campaign, Posterior
-from annotation.pipeline.labelling.aggregate import fit
-from annotation.pipeline.labelling.known_answers import blind_verdicts
+from annotation.pipeline.labelling.aggregate import fitted
+from annotation.pipeline.labelling.known_answers import blind_verdicts, majorities
 from annotation.pipeline.labelling.label import claims_of
 from annotation.protocol.aggregation.calibration import (
     AS_CLAIMED,
@@ -37,8 +37,8 @@ class Aggregation:
 
 
 def aggregation_of(campaign: Campaign) -> Aggregation:
-    made = fit(campaign)
-    choice, (table, triplets, _) = made.choice, made.votes
+    (table, triplets, _), made = fitted(campaign)
+    choice = made.choice
     by_majority = AGGREGATORS[MAJORITY](table).log_odds(table)[: len(triplets)]
     odds = {MAJORITY: by_majority, choice.name: made.log_odds}
     decided = odds[MAJORITY] != 0
@@ -68,13 +68,14 @@ def reliability_of(campaign: Campaign) -> Reliability | None:
     """None: no chance may be shown."""
     if claims_of(campaign).sampled is None:
         return None
-    said = {one: int(yes > no) for one, (yes, no) in blind_verdicts(campaign).items() if yes != no}
+    said = majorities(blind_verdicts(campaign))
     claimed = Posterior.objects.filter(triplet__campaign=campaign, triplet__in=said).order_by("pk")
     rows = claimed.values_list("triplet", "log_odds")
     log_odds = np.array([odds for _, odds in rows], float)
     if not log_odds.size:
         return None
     labels = np.array([said[triplet] for triplet, _ in rows], int)
+    # What votes on items promise would be no better to begin at: replays say so.
     bins = reliability(log_odds, labels, AS_CLAIMED)
     return Reliability(bins, calibration_error(bins))
 

@@ -6,11 +6,13 @@ did at the last fit, so that new work costs what its own triplets cost.
 """
 
 from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from django.db.models import Count, F, QuerySet, Sum
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Coalesce
 
 from annotation.models import (
     Aggregation,
@@ -22,64 +24,38 @@ from annotation.models import (
 )
 from annotation.models.aggregation import NEW_WORKER
 from annotation.pipeline.changes import in_parts
-from annotation.pipeline.labelling.known_answers import blind_verdicts
+from annotation.pipeline.labelling.known_answers import (
+    blind_labels,
+    choosing_labels,
+    majorities,
+    verdicts,
+)
 from annotation.pipeline.labelling.vote_table import Votes, vote_table
-from annotation.pipeline.labelling.votes import (
-    CHOSEN_WITHOUT_LOOKING,
-    valid_judgments,
-)
-from annotation.protocol.aggregation.calibration import (
-    Calibration,
-    LogisticMap,
-    by_agreement,
-    calibrate,
-)
-from annotation.protocol.aggregation.choice import AGGREGATORS, Choice, choose
-from annotation.protocol.aggregation.table import DECIMALS, MOST_ODDS, Floats, Ints, Weights
+from annotation.pipeline.labelling.votes import valid_judgments
+from annotation.protocol.aggregation.fit import Fit, fit
+from annotation.protocol.aggregation.table import DECIMALS, MOST_ODDS, UNKNOWN, Ints
 from core.files.bulk_insert import insert
 
+PK = F("pk")
 GROWTH = 1.1  # so much more reviewed work than at the last fit calls for another
 
 
-@dataclass(frozen=True)
-class Fit:
-    """`log_odds`: of each triplet; `sampled`: those with blind labels of experts, the `labels`."""
-
+class Fitted(NamedTuple):
     votes: Votes
-    choice: Choice
-    weights: Weights
-    log_odds: Floats
-    sampled: Ints
-    labels: Ints
-
-    @cached_property
-    def begin(self) -> LogisticMap:
-        """What is known without experts; before a control says something, as good as nothing."""
-        if not self.choice.losses:
-            return self.choice.map
-        return by_agreement(self.votes.table, self.weights, self.choice.map)
-
-    @cached_property
-    def by_audit(self) -> Calibration:
-        return calibrate(self.log_odds[self.sampled], self.labels, self.begin)
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """None: too little is known for a chance to be shown."""
-        return self.by_audit if self.by_audit.may_be_shown(self.log_odds) else None
+    fit: Fit
 
 
-def fit(campaign: Campaign) -> Fit:
+def fitted(campaign: Campaign) -> Fitted:
     """Read-only."""
     votes = vote_table(campaign)
-    choice = choose(votes.table)
-    weights = AGGREGATORS[choice.name](votes.table)
-    log_odds = weights.log_odds(votes.table)[: len(votes.triplets)]
-    said = {one: int(yes > no) for one, (yes, no) in blind_verdicts(campaign).items() if yes != no}
-    keys = votes.triplets.tolist()
-    sampled = np.array([place for place, key in enumerate(keys) if key in said], np.int64)
-    labels = np.array([said[keys[place]] for place in sampled.tolist()], np.int64)
-    return Fit(votes, choice, weights, log_odds, sampled, labels)
+    audit, others = _said(blind_labels(campaign), votes), _said(choosing_labels(campaign), votes)
+    return Fitted(votes, fit(votes.table, audit, adjudicated=others))
+
+
+def _said(labels: QuerySet[ExpertLabel], votes: Votes) -> Ints:
+    """By the experts of each triplet that has votes, or UNKNOWN."""
+    said = majorities(verdicts(labels))
+    return np.array([said.get(key, UNKNOWN) for key in votes.triplets.tolist()], np.int64)
 
 
 def is_fit_due(campaign: Campaign) -> bool:
@@ -95,24 +71,19 @@ def is_fitted(campaign: Campaign) -> bool:
 
 def store_fit(campaign: Campaign) -> None:
     """With the campaign locked."""
-    made = fit(campaign)
-    calibration, claimed_to_true = made.calibration, made.by_audit.map
-    keys = [*map(str, made.votes.workers.tolist()), NEW_WORKER]
+    votes, made = fitted(campaign)
+    keys = [*map(str, votes.workers.tolist()), NEW_WORKER]
     Aggregation.objects.update_or_create(
         campaign=campaign,
         defaults={
-            "aggregator": made.choice.name,
-            "why": made.choice.why,
+            **made.facts(),
             "prior": made.weights.prior,
             "weights": dict(zip(keys, made.weights.of.tolist(), strict=True)),
-            "offset": claimed_to_true.offset,
-            "slope": claimed_to_true.slope,
-            "sampled": calibration.sampled if calibration else None,
             "seen": _seen(campaign),
         },
     )
     Posterior.objects.filter(triplet__campaign=campaign).delete()
-    rows = zip(made.votes.triplets.tolist(), made.log_odds.tolist(), strict=True)
+    rows = zip(votes.triplets.tolist(), made.log_odds.tolist(), strict=True)
     insert(Posterior, ["triplet_id", "log_odds"], rows)
 
 
@@ -141,11 +112,18 @@ def _reviewed(campaign: Campaign) -> int:
 
 
 def _seen(campaign: Campaign) -> list[int]:
-    """Of work, of votes that count, of excluded workers, of blind labels."""
-    labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
+    """Of work, of votes that count, of excluded workers, of what experts say."""
+    said = F("pk") * (1 + Coalesce("blind_label", "label"))
     return [
         _reviewed(campaign),
-        valid_judgments(campaign).count(),
-        Exclusion.in_force(campaign).count(),
-        labels.filter(source__in=CHOSEN_WITHOUT_LOOKING).count(),
+        *_which(valid_judgments(campaign)),
+        *_which(Exclusion.in_force(campaign)),
+        *_which(blind_labels(campaign), said),
+        *_which(choosing_labels(campaign), said),
     ]
+
+
+def _which(rows: QuerySet[Any], number: F | CombinedExpression = PK) -> Iterator[int]:
+    """As many others are not the same."""
+    counted = rows.order_by().aggregate(rows=Count("pk"), sum=Sum(number, default=0))
+    return map(int, counted.values())

@@ -1,5 +1,7 @@
 """What workers said where the answer is known, and what experts say of triplets."""
 
+from collections.abc import Mapping
+
 from django.db.models import Case, Count, IntegerField, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
@@ -28,7 +30,28 @@ def verdicts(labels: QuerySet[ExpertLabel]) -> dict[int, tuple[int, int]]:
     return {triplet: (yes, experts - yes) for triplet, experts, yes in said}
 
 
-def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
+def majorities(verdicts: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    """Without the triplets on which experts are evenly split."""
+    return {one: int(yes > no) for one, (yes, no) in verdicts.items() if yes != no}
+
+
+def blind_labels(campaign: Campaign) -> QuerySet[ExpertLabel]:
     """Of triplets that were chosen without looking at their votes."""
     labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
-    return verdicts(labels.filter(source__in=CHOSEN_WITHOUT_LOOKING))
+    return labels.filter(source__in=CHOSEN_WITHOUT_LOOKING)
+
+
+def blind_verdicts(campaign: Campaign) -> dict[int, tuple[int, int]]:
+    return verdicts(blind_labels(campaign))
+
+
+def choosing_labels(campaign: Campaign) -> QuerySet[ExpertLabel]:
+    """Of the other triplets, where experts do not decide: they help to choose an aggregator.
+
+    What measures the labels may not choose how they are made, and no aggregator makes those that
+    experts decide.
+    """
+    if campaign.policy.adjudication == "decide":
+        return ExpertLabel.objects.none()
+    labels = ExpertLabel.objects.filter(triplet__campaign=campaign)
+    return labels.exclude(triplet__in=blind_labels(campaign).values("triplet"))

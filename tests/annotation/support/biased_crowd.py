@@ -22,9 +22,9 @@ def submitted(annotators: Annotators, name: str, number: int, answers: list[int]
     return assignment
 
 
-def biased_crowd(**policy: object) -> Annotators:
+def biased_crowd(name: str = "faq", **policy: object) -> Annotators:
     """Whose workers see a duplicate in a third of those that are none. Each fifth is one."""
-    draw, campaign = random.Random(4), make_campaign("faq", **policy)
+    draw, campaign = random.Random(4), make_campaign(name, **policy)
     hits = []
     for hit in range(HITS):
         real = [(f"query {hit}", f"question {hit}-{row}", "answer") for row in range(5)]

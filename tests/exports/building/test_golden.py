@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Aggregation, Entry, Posterior
-from annotation.pipeline.labelling import aggregate
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.labelling.votes import valid_judgments
+from annotation.protocol.aggregation import fit
 from annotation.protocol.aggregation.choice import Choice
 from exports.building.export import export
 from exports.models import WorkerSalt
@@ -76,7 +76,8 @@ def test_its_release_is_byte_for_byte_what_it_was(
 def test_without_posteriors_votes_payments_and_majorities_stay(
     set_stage: SetStage, monkeypatch: pytest.MonkeyPatch, tie_mode: str, seed: int
 ) -> None:
-    monkeypatch.setattr(aggregate, "choose", lambda _: Choice("two coins", 20, {"two coins": 0.1}))
+    made = Choice("two coins", {"controls": 20, "adjudicated": 0}, {"two coins": 0.1})
+    monkeypatch.setattr(fit, "choose", lambda _, adjudicated: made)
     stage = played(set_stage(tie_mode=tie_mode, aggregation="best"), seed)
     votes, payments = votes_of(stage), payments_of(stage)
     assert set(labels_of(stage).values()) == {(0, "aggregator"), (1, "aggregator")}

@@ -23,6 +23,7 @@ from annotation.pipeline.advance import Pass
 from annotation.pipeline.labelling import aggregate
 from annotation.pipeline.labelling.label import Outcome, relabel, write_labels
 from annotation.pipeline.recompute import audit, fit_to_all
+from annotation.protocol.aggregation import fit
 from annotation.protocol.aggregation.calibration import LogisticMap
 from annotation.protocol.aggregation.choice import Choice
 from annotation.protocol.aggregation.table import MOST_ODDS
@@ -146,6 +147,44 @@ def test_the_last_fit_has_seen_all_work_and_exclusions(annotators: Annotators) -
     assert not aggregate.is_fitted(campaign)
 
 
+def test_the_last_fit_has_seen_what_experts_say_now(annotators: Annotators) -> None:
+    campaign = annotators.campaign
+    one, other = campaign.triplets.order_by("pk")[:2]
+    given = [
+        ExpertLabel.objects.create(triplet=triplet, expert="gil", label=label, source="sample")
+        for label, triplet in enumerate((one, other))
+    ]
+    relabel(campaign, hits_of(campaign))
+    assert aggregate.is_fitted(campaign)
+    for label in given:  # as many say Yes as before
+        label.change(1 - label.label, "")
+        label.save()
+    assert aggregate.is_fitted(campaign)  # what they said before they saw votes still counts
+    ExpertLabel.objects.update(blind_label=None)
+    assert not aggregate.is_fitted(campaign)
+
+
+def test_experts_choose_by_what_they_neither_decide_nor_measure(annotators: Annotators) -> None:
+    campaign = annotators.campaign
+    for place, triplet in enumerate(campaign.triplets.order_by("pk")[:30]):
+        experts = {"gil": "sample" if place < 10 else "adjudication"}
+        if place < 20:
+            experts["zoe"] = "adjudication"
+        for expert, source in experts.items():
+            adjudicated = source == "adjudication"
+            ExpertLabel.objects.create(
+                triplet=triplet, expert=expert, label=1, source=source, adjudicated=adjudicated
+            )
+    relabel(campaign, hits_of(campaign))
+    known = Aggregation.objects.get(campaign=campaign).known
+    assert known == {"controls": 48, "adjudicated": 20}
+    govern(campaign, aggregation="best", adjudication="decide")
+    assert not aggregate.is_fitted(campaign)
+    fit_to_all(campaign)
+    known = Aggregation.objects.get(campaign=campaign).known
+    assert known == {"controls": 48, "adjudicated": 0}
+
+
 def test_where_little_is_known_it_is_the_majority() -> None:
     campaign = make_campaign("small", aggregation="best")
     annotators = Annotators(campaign, [make_hit(campaign)])
@@ -255,8 +294,10 @@ def test_where_they_differ_votes_are_asked_for_up_to_the_most(adaptive: Stage) -
 def test_somebody_who_is_known_to_be_right_ends_the_asking_alone(
     adaptive: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sure = Choice("majority", 20, {"majority": 0.1}, LogisticMap(slope=3.0))
-    monkeypatch.setattr(aggregate, "choose", lambda _: sure)
+    sure = Choice(
+        "majority", {"controls": 20, "adjudicated": 0}, {"majority": 0.1}, LogisticMap(slope=3.0)
+    )
+    monkeypatch.setattr(fit, "choose", lambda _, adjudicated: sure)
     done = work_off(adaptive, lambda _: lambda query, rank: 1)
     assert (done.finished, tallies(adaptive)) == (True, [(1, 1, 1)] * 25)
 
@@ -264,12 +305,16 @@ def test_somebody_who_is_known_to_be_right_ends_the_asking_alone(
 def test_what_a_release_finds_unsure_is_asked_for_by_the_next_pass(
     adaptive: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sure = Choice("majority", 20, {"majority": 0.1}, LogisticMap(slope=3.0))
-    monkeypatch.setattr(aggregate, "choose", lambda _: sure)
+    sure = Choice(
+        "majority", {"controls": 20, "adjudicated": 0}, {"majority": 0.1}, LogisticMap(slope=3.0)
+    )
+    monkeypatch.setattr(fit, "choose", lambda _, adjudicated: sure)
     assert work_off(adaptive, lambda _: lambda query, rank: int(rank == 1)).finished
     triplet = adaptive.campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(triplet=triplet, expert="gil", label=1, source="sample")
-    monkeypatch.setattr(aggregate, "choose", lambda _: replace(sure, map=LogisticMap(slope=0.5)))
+    monkeypatch.setattr(
+        fit, "choose", lambda _, adjudicated: replace(sure, map=LogisticMap(slope=0.5))
+    )
     fit_to_all(adaptive.campaign)
     assert adaptive.campaign.triplets.filter(status="open").exists()
     assert adaptive.advance().assignments_requested > 0
