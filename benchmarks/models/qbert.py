@@ -99,6 +99,7 @@ def _files(place: Place) -> Iterator[tuple[str, dict[str, Any]]]:
     settings = {"base": base, "epochs": trainings.task_epochs, "seeds": list(trainings.seeds)}
     for system, (names, like) in SYSTEMS.items():
         recipe = yaml.safe_load((RECIPES / f"{like}.yaml").read_text())
+        del recipe["pooling"]  # the base's stays: a difference from it is what was learned
         [stage] = recipe["stages"]
         stage["tasks"] = [{"material": one, "objective": OBJECTIVES[KINDS[one]]} for one in names]
         materials = {one: {"kind": KINDS[one], "file": f"{one}.tsv"} for one in names}

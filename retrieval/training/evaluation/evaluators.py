@@ -38,6 +38,7 @@ from retrieval.vectors.types import Vectors
 
 DEPTHS = (1, 3, 5)  # QBERT's
 DECIMALS = 4
+AT_ONCE = 50  # draws of rows
 CELLS = 20_000_000  # of anchors and texts, compared at once
 Scores = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -107,7 +108,9 @@ def measure(
     groups = read_whole(source)
     if source.kind == "sts":
         said, scores = _graded(model, groups)
-        correlations = _correlations(said, scores)
+        correlations = {
+            name: _rounded(one.item()) for name, one in _correlations(said, scores).items()
+        }
         drawn = _drawn(len(groups), lambda rows: _correlations(said[rows], scores[rows]))
         return Measured(correlations, len(groups), None, drawn)
     others = None if dev is None else read_whole(Source(source.kind, dev))
@@ -118,7 +121,7 @@ def measure(
         right = nearest.right(source.kind)
         drawn = _drawn(
             len(nearest.scores),
-            lambda rows: {name: one[rows].mean() for name, one in right.items()},
+            lambda rows: {name: one[rows].mean(axis=-1) for name, one in right.items()},
         )
         return Measured(figures, len(groups), threshold, drawn)
     labels, scores = _judged(model, groups)
@@ -154,10 +157,13 @@ def _of_answers(best: Sequence[TopAnswer], threshold: float | None) -> Figures:
     }
 
 
-def _drawn(rows: int, figures_of: Callable[[Rows], Figures]) -> dict[str, Values]:
+def _drawn(rows: int, figures_of: Callable[[Rows], Mapping[str, Values]]) -> dict[str, Values]:
+    """Each figure on REPLICATES draws; `figures_of` some of them, a row a draw."""
     random = np.random.RandomState(SEED)
-    every = [figures_of(random.randint(0, rows, rows)) for _ in range(REPLICATES)]
-    return {name: np.array([one[name] for one in every], np.float64) for name in every[0]}
+    parts = [
+        figures_of(random.randint(0, rows, (AT_ONCE, rows))) for _ in range(REPLICATES // AT_ONCE)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _graded(model: Model, groups: Sequence[Group]) -> tuple[Scores, Scores]:
@@ -170,13 +176,17 @@ def _graded(model: Model, groups: Sequence[Group]) -> tuple[Scores, Scores]:
     return said, scores
 
 
-def _correlations(said: Scores, scores: Scores) -> Figures:
-    ranks = stats.rankdata(said), stats.rankdata(scores)
-    with np.errstate(invalid="ignore"):  # a draw of equal scores has none
-        return {
-            "Pearson": _rounded(np.corrcoef(said, scores)[0, 1]),
-            "Spearman": _rounded(np.corrcoef(*ranks)[0, 1]),
-        }
+def _correlations(said: Scores, scores: Scores) -> dict[str, Values]:
+    """Along the last axis."""
+    ranks = (stats.rankdata(one, axis=-1) for one in (said, scores))
+    return {"Pearson": _pearson(said, scores), "Spearman": _pearson(*ranks)}
+
+
+def _pearson(one: Values, other: Values) -> Values:
+    one, other = (values - values.mean(axis=-1, keepdims=True) for values in (one, other))
+    with np.errstate(invalid="ignore"):  # where all are the same it is undefined
+        found: Values = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
+    return found
 
 
 def _judged(model: Model, groups: Sequence[Group]) -> tuple[NDArray[np.bool_], Scores]:
