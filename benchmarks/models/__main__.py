@@ -102,7 +102,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _sizes(options: argparse.Namespace) -> tuple[Size, Trainings]:
-    size, trainings = (FULL, Trainings(paper=True)) if options.full else (Size(), Trainings())
+    size, trainings = (FULL, Trainings(paper=True, task_epochs=5)) if options.full else (Size(), Trainings())
     if options.small:
         size, trainings = SMALL
     if options.queries:
