@@ -102,7 +102,9 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _sizes(options: argparse.Namespace) -> tuple[Size, Trainings]:
-    size, trainings = (FULL, Trainings(paper=True, task_epochs=5)) if options.full else (Size(), Trainings())
+    size, trainings = Size(), Trainings()
+    if options.full:
+        size, trainings = FULL, Trainings(paper=True, task_epochs=5)
     if options.small:
         size, trainings = SMALL
     if options.queries:

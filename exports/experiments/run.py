@@ -244,8 +244,8 @@ def _difference(
         for of in (seeds, others)
     )
     value, drawn = ours[0] - theirs[0], ours[1:] - theirs[1:]
-    found = {"value": float(value), **ends(drawn), "p": p_value(drawn)}
-    return {name: one if one is None else round(one, DECIMALS) for name, one in found.items()}
+    less = {"value": float(value), **ends(drawn), "p": p_value(drawn)}
+    return {name: one if one is None else round(one, DECIMALS) for name, one in less.items()}
 
 
 def _counts(run: Run) -> dict[str, dict[str, Mapping[str, int]]]:

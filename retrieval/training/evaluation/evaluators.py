@@ -185,8 +185,8 @@ def _correlations(said: Scores, scores: Scores) -> dict[str, Values]:
 def _pearson(one: Values, other: Values) -> Values:
     one, other = (values - values.mean(axis=-1, keepdims=True) for values in (one, other))
     with np.errstate(invalid="ignore"):  # where all are the same it is undefined
-        found: Values = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
-    return found
+        correlation: Values = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
+    return correlation
 
 
 def _judged(model: Model, groups: Sequence[Group]) -> tuple[NDArray[np.bool_], Scores]:
