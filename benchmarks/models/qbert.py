@@ -96,14 +96,20 @@ def _files(place: Place) -> Iterator[tuple[str, dict[str, Any]]]:
     """The recipes and the experiment."""
     [base, *_] = place.bases.values()
     trainings = place.trainings
-    settings = {"base": base, "epochs": trainings.task_epochs, "seeds": list(trainings.seeds)}
+    settings = {
+        "base": base,
+        "precision": "bf16",
+        "seeds": list(trainings.seeds),
+        "epochs": trainings.task_epochs,
+        "max_length": trainings.max_length,  # the paper's 35 tokens cut WikiQA's sentences
+    }
     for system, (names, like) in SYSTEMS.items():
         recipe = yaml.safe_load((RECIPES / f"{like}.yaml").read_text())
         del recipe["pooling"]  # the base's stays: a difference from it is what was learned
         [stage] = recipe["stages"]
         stage["tasks"] = [{"material": one, "objective": OBJECTIVES[KINDS[one]]} for one in names]
         materials = {one: {"kind": KINDS[one], "file": f"{one}.tsv"} for one in names}
-        yield system, recipe | settings | {"precision": "bf16", "materials": materials}
+        yield system, recipe | settings | {"materials": materials}
     sets: dict[str, dict[str, str]] = {}
     for name in INTENTS:
         sets[name] = {"kind": "topics", "file": f"{name}-test.tsv"}
