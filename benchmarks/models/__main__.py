@@ -1,9 +1,10 @@
 """`make bench-models`: what models learn from releases, and how fast they learn and score.
 
-Each part is a release with the systems that are trained on it and compared on its test, or
-`speed`: beside a plain script. The machine of each part is named with its results, which are kept
-in benchmarks/results/models.json; what is made on the way lies in var/bench/models, so that a
-killed run goes on. `--small` is a trial of some minutes whose results are only printed.
+Each part is a release with the systems that are trained on it and compared on its test, `qbert`:
+an experiment, or `speed`: beside a plain script. The machine of each part is named with its
+results, which are kept in benchmarks/results/models.json; what is made on the way lies in
+var/bench/models, so that a killed run goes on. `--small` is a trial of some minutes whose results
+are only printed.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from typing import Any
 
 from benchmarks import folders
 from benchmarks.main_job import machine
-from benchmarks.models import reranking, speed
+from benchmarks.models import qbert, reranking, speed
 from benchmarks.models.data import NEEDED, missing
 from benchmarks.models.papers import printed
 from benchmarks.models.splits import Size
@@ -30,17 +31,36 @@ from core.errors import UserError
 from demo.processes import ROOT, StackError
 from demo.stack import LocalStack
 from exports.comparison.report import markdown
+from exports.experiments import table
 from retrieval.encoders.loading import chosen_device
 
 MPNET_FOLDER = folders.WORK / "all-mpnet-base-v2"  # no package has it whole: put it there
 SPEED = "speed"
 PARTS = tuple(NEEDED)
 SMALL = (
-    Size(queries=20, corpus=400, sentences=(10, 15), transferred=20, pairs=60, ranks=100),
-    Trainings(seeds=(1,), epochs=1, rank_steps=5),
+    Size(
+        queries=20,
+        corpus=400,
+        sentences=(10, 15),
+        transferred=20,
+        pairs=60,
+        ranks=100,
+        shots=2,
+        learned=100,
+        measured=300,
+    ),
+    Trainings(seeds=(1,), epochs=1, rank_steps=5, task_epochs=1),
 )
 # The paper's size has 15,211 queries; so many groups of known duplicates there are not.
-FULL = Size(queries=2_000, corpus=150_000, depths=(30, 30), transferred=10_000, pairs=20_000)
+FULL = Size(
+    queries=2_000,
+    corpus=150_000,
+    depths=(30, 30),
+    transferred=10_000,
+    pairs=20_000,
+    shots=1_000,
+    learned=20_000,
+)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -82,7 +102,9 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _sizes(options: argparse.Namespace) -> tuple[Size, Trainings]:
-    size, trainings = (FULL, Trainings(paper=True)) if options.full else (Size(), Trainings())
+    size, trainings = Size(), Trainings()
+    if options.full:
+        size, trainings = FULL, Trainings(paper=True, task_epochs=5)
     if options.small:
         size, trainings = SMALL
     if options.queries:
@@ -116,19 +138,22 @@ def _measure(part: str, place: Place, *, small: bool) -> bool:
 def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
     folder = place.folder if small else folders.RESULTS
     plot = folder / f"models_{_named(part, place)}.svg"
-    compared = place.compared(part, Path(os.path.relpath(plot, ROOT)))
-    report = compared | {"release": part}
-    print(markdown(report))
+    if part == qbert.PART:
+        report = qbert.compared(place)
+        print(table.markdown(report))
+    else:
+        report = place.compared(part, Path(os.path.relpath(plot, ROOT))) | {"release": part}
+        print(markdown(report))
     if part in SENTENCES:
         print("", *printed(part), sep="\n")
     left_out = []
     if MPNET not in place.bases:
         left_out.append("MPNet: its folder is not here (--mpnet)")
-    elif not place.systems(part, MPNET):
+    elif part == qbert.PART or not place.systems(part, MPNET):
         left_out.append("MPNet: for want of time (--full has it)")
     return {
         "size": asdict(place.size),
-        "dataset": place.counts(part),
+        "dataset": place.counts(qbert.RELEASE if part == qbert.PART else part),
         "trainings": list(place.trained(part)),
         "left_out": left_out,
         "compared": report,

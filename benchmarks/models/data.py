@@ -5,6 +5,7 @@ and no system of `duplicates` reads it.
 `wikiqa`, `trecqa`: answer sentence selection, the clean way. A sentence stands as the question and
 as the answer: a retriever of the form QQ reads it, and a selector of the form QA.
 `SelQA`: what a model may learn before those.
+`qbert`: see there.
 `quora`: pairs of questions, judged by Quora's users. Those of the training that are also in the
 test are left out.
 """
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks import folders
+from benchmarks.control_leak.corpora import BANKING
 from benchmarks.models.crowd import NO_ANSWER, judged_by_crowd
 from benchmarks.models.splits import Asked, Judged, Size, Splits, write_splits
 from benchmarks.quality.tasks import DUPLICATES, SEED
@@ -31,6 +33,8 @@ WIKIQA = tuple(
 )
 TRECQA = Path("ranking") / "trecqa" / "trecqa.tsv.gz"
 SELQA = Path("ranking") / "selqa" / "selqa_dev_test.jsonl.gz"
+CLINC = Path("pairs") / "clinc150" / "clinc150.tsv.gz"
+STSB = Path("pairs") / "stsb_en" / "stsb_en.tsv.gz"
 CROWD = {"answers": "answers", "duplicates": "quora"}  # the tasks of benchmarks.quality
 NEEDED: Mapping[str, Sequence[Path]] = {
     "answers": (folders.PAIRS, *DUPLICATES),
@@ -38,6 +42,7 @@ NEEDED: Mapping[str, Sequence[Path]] = {
     "wikiqa": (*WIKIQA, SELQA),
     "trecqa": (TRECQA, SELQA),
     "quora": DUPLICATES,
+    "qbert": (BANKING, CLINC, STSB, *DUPLICATES, *WIKIQA),
     "speed": (folders.PAIRS, *DUPLICATES),
 }
 TREC_SPLITS = {"train": "train", "clean-dev": "dev", "clean-test": "test"}
@@ -65,7 +70,7 @@ def write_pairs(size: Size, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t")
         writer.writerow(("question1", "question2", "is_duplicate"))
-        writer.writerows(_some(pairs_to_learn(), size.pairs))
+        writer.writerows(some(pairs_to_learn(), size.pairs))
 
 
 def write_corpus(most: int, path: Path) -> None:
@@ -81,28 +86,28 @@ def write_sentences(size: Size, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t")
         writer.writerow(("question", "sentence", "label"))
-        for one in _some(asked, size.transferred):
+        for one in some(asked, size.transferred):
             for number, sentence in enumerate(one["candidates"]):
                 if sentence.strip():
                     writer.writerow((one["question"], sentence, int(number in one["positives"])))
 
 
 def pairs_to_learn() -> Iterator[Pair]:
-    tested = {_keys(row) for row in _read(DUPLICATES[0])}
-    for row in _read(DUPLICATES[1]):
+    tested = {_keys(row) for row in read(DUPLICATES[0])}
+    for row in read(DUPLICATES[1]):
         if _keys(row) not in tested:
             yield _pair(row, "is_duplicate")
 
 
 def _wikiqa(size: Size) -> Splits:
-    train, others = (list(_read(path)) for path in WIKIQA)
+    train, others = (list(read(path)) for path in WIKIQA)
     named = [*(("train", row) for row in train), *((row["split"], row) for row in others)]
     return _sentences(named, size)
 
 
 def _trecqa(size: Size) -> Splits:
     named = [
-        (TREC_SPLITS[row["split"]], row) for row in _read(TRECQA) if row["split"] in TREC_SPLITS
+        (TREC_SPLITS[row["split"]], row) for row in read(TRECQA) if row["split"] in TREC_SPLITS
     ]
     return _sentences(named, size)
 
@@ -122,19 +127,19 @@ def _sentences(rows: Iterable[tuple[str, Row]], size: Size) -> Splits:
     questions, depth = size.sentences
     asked["train"] = [one.first(depth) for one in asked["train"]]
     clean = {split: [one for one in of if one.is_clean] for split, of in asked.items()}
-    return clean | {"train": _some(clean["train"], questions)}
+    return clean | {"train": some(clean["train"], questions)}
 
 
 def _quora(size: Size) -> Splits:
-    judged = list(_read(DUPLICATES[0]))
+    judged = list(read(DUPLICATES[0]))
     test, dev = (
         [_pair(row, "label") for row in judged if row["split"] == split]
         for split in ("test", "dev")
     )
     return {
-        "test": _grouped(_some(test, size.pairs)),
-        "dev": _grouped(_some(dev, size.pairs // 5)),
-        "train": _grouped(_some(pairs_to_learn(), size.pairs)),
+        "test": _grouped(some(test, size.pairs)),
+        "dev": _grouped(some(dev, size.pairs // 5)),
+        "train": _grouped(some(pairs_to_learn(), size.pairs)),
     }
 
 
@@ -146,7 +151,7 @@ def _grouped(pairs: Iterable[Pair]) -> list[Asked]:
     return [Asked(query, found) for query, found in candidates.items()]
 
 
-def _some(rows: Iterable[T], most: int) -> list[T]:
+def some(rows: Iterable[T], most: int) -> list[T]:
     known = list(rows)
     return random.Random(SEED).sample(known, min(most, len(known)))
 
@@ -159,6 +164,6 @@ def _keys(row: Row) -> frozenset[str]:
     return frozenset((question_key(row["question1"]), question_key(row["question2"])))
 
 
-def _read(path: Path) -> Iterator[dict[str, str]]:
+def read(path: Path) -> Iterator[dict[str, str]]:
     with gzip.open(folders.DATA / path, "rt", encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file, delimiter="\t")

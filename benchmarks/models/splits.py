@@ -23,6 +23,10 @@ class Size:
     transferred: int = 600  # questions of SelQA, learned before those
     pairs: int = 10_000  # of Quora, to train on and to test on
     ranks: int = 150_000
+    # Of the tasks that one encoder learns: examples of each intent, and rows of each other one.
+    shots: int = 10
+    learned: int = 800
+    measured: int = 10_000  # rows of each of its tests, at most
     retriever: str = MINILM  # chooses the candidates
 
 

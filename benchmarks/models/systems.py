@@ -37,6 +37,7 @@ class Trainings:
     rates: tuple[float, float] = (2e-5, 5e-5)  # of a retriever and of a selector
     rank_steps: int = 1_000
     rank_length: int = 128  # of five pairs, one after the other
+    task_epochs: int = 3  # of the tasks that one encoder learns; their paper has five
     paper: bool = False  # the paper's grid of all of these, and ten epochs
 
     def settings(self, kind: str) -> dict[str, Any]:
@@ -141,7 +142,7 @@ class Place:
 
     def compared(self, part: str, plot: Path) -> dict[str, Any]:
         """What `quorum release compare` tells of all systems of the part."""
-        release = self._release(part)
+        release = self.release(part)
         entries = [
             (f"{name} {system.words}", *self._runs(part, release, system, name, base))
             for name, base in self.bases.items()
@@ -156,7 +157,7 @@ class Place:
         words += [] if part in SENTENCES else ["--paper"]
         return self._result("release", "compare", *words)
 
-    def _release(self, part: str) -> Path:
+    def release(self, part: str) -> Path:
         """A release like any other: its labels came with an import."""
         folder = self.folder / "releases-made" / part
         if not (ROOT / folder / "manifest.json").is_file():

@@ -41,14 +41,14 @@ def certainty(replicated: Values, other: Values | None) -> dict[str, Mapping[str
     """
     return {
         name: {
-            **_ends(replicated[:, column]),
-            "p": None if other is None else _p(replicated[:, column] - other[:, column]),
+            **ends(replicated[:, column]),
+            "p": None if other is None else p_value(replicated[:, column] - other[:, column]),
         }
         for column, name in enumerate(PAIRWISE)
     }
 
 
-def _ends(drawn: Values) -> dict[str, float | None]:
+def ends(drawn: Values) -> dict[str, float | None]:
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return {"low": None, "high": None}
@@ -56,7 +56,7 @@ def _ends(drawn: Values) -> dict[str, float | None]:
     return {"low": float(low), "high": float(high)}
 
 
-def _p(differences: Values) -> float | None:
+def p_value(differences: Values) -> float | None:
     known = differences[~np.isnan(differences)]
     if not len(known):
         return None

@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from django.conf import settings as site
 
 from core.errors import UserError
-from exports.comparison.compare import compare, over_runs, p_over_runs
+from exports.comparison.compare import DECIMALS, compare, over_runs, p_over_runs
 from exports.comparison.hit_plot import plot_path, write_hit_plot
 from exports.comparison.named_runs import NamedRuns
+from exports.evaluation.pair_intervals import ends, p_value
 from exports.evaluation.score_model import ScoreRequest, score
 from exports.experiments.answers import run_answers
 from exports.experiments.experiment import SEARCHED, Experiment, MeasuredSet, System
@@ -216,6 +218,7 @@ def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str,
                         "p_runs": None
                         if seeds is others
                         else p_over_runs(ours, [one["figures"][figure] for one in others]),
+                        "difference": _difference(figure, seeds, others),
                     }
                     for figure in seeds[0]["figures"]
                 },
@@ -228,6 +231,21 @@ def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str,
             if of.name in system.paper_of_sets
         ],
     }
+
+
+def _difference(
+    figure: str, seeds: list[dict[str, Any]], others: list[dict[str, Any]]
+) -> dict[str, float | None] | None:
+    """Over the same draws of the rows, of the mean over the seeds; None where none are drawn."""
+    if seeds is others or figure not in seeds[0]["drawn"]:
+        return None
+    ours, theirs = (
+        np.mean([[one["figures"][figure], *one["drawn"][figure]] for one in of], axis=0)
+        for of in (seeds, others)
+    )
+    value, drawn = ours[0] - theirs[0], ours[1:] - theirs[1:]
+    less = {"value": float(value), **ends(drawn), "p": p_value(drawn)}
+    return {name: one if one is None else round(one, DECIMALS) for name, one in less.items()}
 
 
 def _counts(run: Run) -> dict[str, dict[str, Mapping[str, int]]]:

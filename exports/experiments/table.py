@@ -95,8 +95,13 @@ def _table(of: Mapping[str, Any]) -> tuple[Row, list[Row]]:
 def _ours(figure: Mapping[str, Any] | None) -> str:
     if figure is None or figure["value"] is None:
         return NONE
-    p = "" if figure["p_runs"] is None else f", p {figure['p_runs']:.4f}"
-    return f"{percent(figure['value'])} ± {percent(figure['deviation'])}{p}"
+    words = [f"{percent(figure['value'])} ± {percent(figure['deviation'])}"]
+    if less := figure["difference"]:
+        value, low, high = (percent(less[name]) for name in ("value", "low", "high"))
+        words += [f"difference {value} ({low} to {high})", f"p {less['p']:.4f}"]
+    if figure["p_runs"] is not None:
+        words.append(f"over runs {figure['p_runs']:.4f}")
+    return ", ".join(words)
 
 
 def _theirs(figures: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:

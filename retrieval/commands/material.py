@@ -163,6 +163,7 @@ def measure(
     measured = measure_material(
         model, kind=kind, file=file, dev=dev, by=by, among=among, device=device
     )
+    del measured["drawn"]  # for comparisons
     said = {"kind": kind, "file": str(file), "dev": dev and str(dev), "by": by}
     return {"model": model, **said, **measured}
 

@@ -13,7 +13,7 @@ import torch
 
 from benchmarks import folders
 from benchmarks.control_leak.corpora import BANKING
-from benchmarks.models.data import SELQA, TREC_SPLITS, TRECQA, WIKIQA
+from benchmarks.models.data import CLINC, SELQA, STSB, TREC_SPLITS, TRECQA, WIKIQA
 from benchmarks.quality.tasks import DUPLICATES
 from tests.retrieval.training import tiny
 
@@ -65,13 +65,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     with _opened(folder / folders.PAIRS) as file:
         file.writelines(json.dumps(row) + "\n" for row in pairs)
-    intents = (
-        {"split": "train", "intent": meaning, "text": question}
+    intents = [
+        {"split": split, "intent": meaning, "text": question}
         for meaning, questions in meanings.items()
-        for question in questions
-    )
+        for split, question in zip(cycle(("train", "test")), questions)
+    ]
     _write(folder / BANKING, intents)
+    _write(folder / CLINC, intents)
     groups = [questions for questions in meanings.values() if len(questions) > 5]
+    graded = (
+        {"split": "test", "sentence1": one[0], "sentence2": other, "score_0_5": score}
+        for one, others in pairwise(groups)
+        for score, other in ((5, one[1]), (0, others[0]))
+    )
+    _write(folder / STSB, graded)
     _write(folder / DUPLICATES[0], _judged(groups, "label", start=0))
     _write(folder / DUPLICATES[1], _judged(groups, "is_duplicate", start=2))
     _write(folder / WIKIQA[0], _sentences(groups[:30], ["train"]))

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from benchmarks import folders
 from benchmarks.models import __main__ as models
-from benchmarks.models import data, reranking, speed
+from benchmarks.models import data, qbert, reranking, speed
 from benchmarks.models.splits import Size
 from benchmarks.models.systems import Place, Trainings
 from tests.support.stack import StackHere
@@ -26,13 +26,18 @@ def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Pl
         transferred=40,
         pairs=60,
         ranks=80,
+        shots=2,
+        learned=80,
+        measured=40,
         retriever=tiny_encoder,
     )
-    trainings = Trainings(seeds=(1,), epochs=1, batch_size=4, rank_steps=4, rank_length=32)
+    trainings = Trainings(
+        seeds=(1,), epochs=1, batch_size=4, rank_steps=4, rank_length=32, task_epochs=1
+    )
     return Place(StackHere(settings.DATA_DIR), size, trainings, "cpu", {"Tiny": tiny_encoder})
 
 
-@pytest.mark.parametrize("part", [part for part in data.NEEDED if part != models.SPEED])
+@pytest.mark.parametrize("part", sorted(data.NEEDED.keys() - {qbert.PART, models.SPEED}))
 def test_each_dataset_has_positives_in_every_split(part: str, place: Place, tmp_path: Path) -> None:
     counts = data.write_dataset(part, place.size, tmp_path / part, "cpu")
     assert all(counts[split]["positives"] for split in ("train", "dev", "test"))
@@ -44,6 +49,28 @@ def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     kept = json.loads((folders.RESULTS / "models.json").read_text())[part]
     assert kept["dataset"]["test"]["positives"]
     assert kept["compared"]["systems"]
+
+
+def test_one_encoder_of_several_tasks_is_measured_beside_what_it_started_from(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = {name: qbert.SYSTEMS[name] for name in ("qe", "rr")}
+    monkeypatch.setattr(qbert, "SYSTEMS", some)
+    assert models._measure(qbert.PART, place, small=False)
+    found = json.loads((folders.RESULTS / "models.json").read_text())[qbert.PART]["compared"]
+    sets = {one["name"]: one["systems"] for one in found["sets"]}
+    assert list(sets) == [
+        "BANKING77",
+        "BANKING77, questions",
+        "CLINC150",
+        "CLINC150, questions",
+        "STS-B",
+    ]
+    for name, figure in (("CLINC150", "Accuracy"), ("STS-B", "Spearman")):
+        baseline, *others = (one["figures"][figure]["difference"] for one in sets[name])
+        assert baseline is None
+        assert all(one["low"] <= one["value"] <= one["high"] for one in others)
+    assert [one["name"] for one in found["systems"]] == ["baseline", *some]
 
 
 def test_speed(tmp_path: Path, tiny_encoder: str) -> None:

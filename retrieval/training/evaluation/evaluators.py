@@ -9,11 +9,13 @@
 
 With a threshold, the nearest text counts only from that score on; a question without any positive
 is answered rightly by nothing. Thresholds are chosen on another file, by F1, accuracy or precision.
+Correlations and accuracy without a threshold are also measured on draws of the rows, the same for
+every model: how sure the difference of two models is.
 """
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +30,7 @@ from retrieval.answering.threshold import TopAnswer, top_answer
 from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.selector import is_selector
+from retrieval.ranking.bootstrap import REPLICATES, SEED, Values
 from retrieval.ranking.thresholds import By, best_threshold
 from retrieval.registry.registry import resolve_either, trained_form
 from retrieval.training.recipes.materials import Group, Source, read_whole
@@ -35,8 +38,10 @@ from retrieval.vectors.types import Vectors
 
 DEPTHS = (1, 3, 5)  # QBERT's
 DECIMALS = 4
+AT_ONCE = 50  # draws of rows
 CELLS = 20_000_000  # of anchors and texts, compared at once
 Scores = NDArray[np.float64]
+Rows = NDArray[np.int64]
 Figures = dict[str, float | None]
 T = TypeVar("T", bound=Hashable)
 
@@ -46,6 +51,7 @@ class Measured:
     figures: Figures
     rows: int
     threshold: float | None
+    drawn: Mapping[str, Values] = field(default_factory=dict)  # a figure on each draw of the rows
 
 
 class Model:
@@ -101,12 +107,23 @@ def measure(
         raise UserError(f"No threshold is used for {source.kind}: leave --dev out.")
     groups = read_whole(source)
     if source.kind == "sts":
-        return Measured(_correlations(model, groups), len(groups), None)
+        said, scores = _graded(model, groups)
+        correlations = {
+            name: _rounded(one.item()) for name, one in _correlations(said, scores).items()
+        }
+        drawn = _drawn(len(groups), lambda rows: _correlations(said[rows], scores[rows]))
+        return Measured(correlations, len(groups), None, drawn)
     others = None if dev is None else read_whole(Source(source.kind, dev))
     if source.kind in ("topics", "positives"):
         nearest = _Nearest(model, groups, among)
         threshold = None if others is None else _Nearest(model, others, among).best_threshold(by)
-        return Measured(nearest.figures(source.kind, threshold), len(groups), threshold)
+        figures = nearest.figures(source.kind, threshold)
+        right = nearest.right(source.kind)
+        drawn = _drawn(
+            len(nearest.scores),
+            lambda rows: {name: one[rows].mean(axis=-1) for name, one in right.items()},
+        )
+        return Measured(figures, len(groups), threshold, drawn)
     labels, scores = _judged(model, groups)
     threshold = None if others is None else best_threshold(*_judged(model, others), by)
     figures = _of_pairs(labels, scores, threshold)
@@ -140,16 +157,36 @@ def _of_answers(best: Sequence[TopAnswer], threshold: float | None) -> Figures:
     }
 
 
-def _correlations(model: Model, groups: Sequence[Group]) -> Figures:
+def _drawn(rows: int, figures_of: Callable[[Rows], Mapping[str, Values]]) -> dict[str, Values]:
+    """Each figure on REPLICATES draws; `figures_of` some of them, a row a draw."""
+    random = np.random.RandomState(SEED)
+    parts = [
+        figures_of(random.randint(0, rows, (AT_ONCE, rows))) for _ in range(REPLICATES // AT_ONCE)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _graded(model: Model, groups: Sequence[Group]) -> tuple[Scores, Scores]:
+    """What people said, and the model."""
     texts = [(group.query, group.candidates[0].question) for group in groups]
     said = np.array([group.candidates[0].label for group in groups])
     scores = model.scores([(one, other, other) for one, other in texts])
     if min(np.ptp(said), np.ptp(scores)) == 0:
         raise UserError("All scores are the same: there is no correlation to measure.")
-    return {
-        "Pearson": _rounded(stats.pearsonr(scores, said).statistic),
-        "Spearman": _rounded(stats.spearmanr(scores, said).statistic),
-    }
+    return said, scores
+
+
+def _correlations(said: Scores, scores: Scores) -> dict[str, Values]:
+    """Along the last axis."""
+    ranks = (stats.rankdata(one, axis=-1) for one in (said, scores))
+    return {"Pearson": _pearson(said, scores), "Spearman": _pearson(*ranks)}
+
+
+def _pearson(one: Values, other: Values) -> Values:
+    one, other = (values - values.mean(axis=-1, keepdims=True) for values in (one, other))
+    with np.errstate(invalid="ignore"):  # where all are the same it is undefined
+        correlation: Values = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
+    return correlation
 
 
 def _judged(model: Model, groups: Sequence[Group]) -> tuple[NDArray[np.bool_], Scores]:
@@ -217,10 +254,14 @@ class _Nearest:
         return best, scores
 
     def figures(self, kind: str, threshold: float | None) -> Figures:
+        figures = {name: _rounded(right.mean()) for name, right in self.right(kind).items()}
+        return figures if kind == "topics" else figures | _of_answers(self._tops(), threshold)
+
+    def right(self, kind: str) -> dict[str, NDArray[np.bool_]]:
+        """Of each anchor, by the names of the figures."""
         if kind == "topics":
-            return {"Accuracy": self._accuracy(1)}
-        figures = {f"Accuracy@{k}": self._accuracy(k) for k in DEPTHS if k <= self.best.shape[1]}
-        return figures | _of_answers(self._tops(), threshold)
+            return {"Accuracy": self._among(1)}
+        return {f"Accuracy@{k}": self._among(k) for k in DEPTHS if k <= self.best.shape[1]}
 
     def best_threshold(self, by: By) -> float:
         """By which the nearest text is the right one."""
@@ -235,12 +276,9 @@ class _Nearest:
             )
         ]
 
-    def _accuracy(self, k: int) -> float | None:
-        right = sum(
-            bool(own & set(best[:k]))
-            for own, best in zip(self._own, self.best.tolist(), strict=True)
-        )
-        return _rounded(right / len(self._own))
+    def _among(self, k: int) -> NDArray[np.bool_]:
+        every = zip(self._own, self.best.tolist(), strict=True)
+        return np.array([bool(own & set(best[:k])) for own, best in every])
 
 
 def _rounded(value: float) -> float | None:

@@ -13,6 +13,7 @@ from sklearn import metrics
 
 from core.command import Error
 from core.errors import UserError
+from retrieval.ranking.bootstrap import REPLICATES, SEED
 from retrieval.training.evaluation import evaluators
 from retrieval.training.evaluation.evaluators import Model, measure
 from retrieval.training.recipes.materials import Source, read_whole
@@ -66,6 +67,25 @@ def test_correlations_are_those_of_the_cosines_with_what_people_said(
     scores, said = np.diag(cosines(model, WORDS[:-1], WORDS[1:])), [row["score"] for row in rows]
     assert found["Pearson"] == pytest.approx(stats.pearsonr(scores, said).statistic, abs=1e-4)
     assert found["Spearman"] == pytest.approx(stats.spearmanr(scores, said).statistic, abs=1e-4)
+
+
+def test_draws_of_the_rows_are_measured_like_all_of_them(tmp_path: Path, model: Model) -> None:
+    pairs = list(pairwise(WORDS))
+    said = np.arange(len(pairs)) % 6
+    rows = [
+        {"sentence1": one, "sentence2": other, "score": int(score)}
+        for (one, other), score in zip(pairs, said, strict=True)
+    ]
+    found = measure(model, written(tmp_path / "sts.jsonl", "sts", rows)).drawn
+    scores = np.diag(cosines(model, WORDS[:-1], WORDS[1:]))
+    draw = np.random.RandomState(SEED).randint(0, len(said), len(said))
+    for name, correlation in (("Pearson", stats.pearsonr), ("Spearman", stats.spearmanr)):
+        assert len(found[name]) == REPLICATES
+        expected = correlation(scores[draw], said[draw]).statistic
+        assert found[name][0] == pytest.approx(expected, abs=1e-4)
+    topics = [{"question": one, "topic": other} for one, other in pairs[:3]]
+    accuracy = measure(model, written(tmp_path / "topics.jsonl", "topics", topics)).drawn
+    assert set(np.round(accuracy["Accuracy"] * 3, 6)) <= {0, 1, 2, 3}  # of three rows, or fewer
 
 
 def test_a_question_is_of_the_nearest_of_all_topics(tmp_path: Path, model: Model) -> None:
