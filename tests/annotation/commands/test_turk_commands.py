@@ -92,7 +92,7 @@ def test_money_goes_in_and_out(tmp_path: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     for _ in range(2):
         quorum("turk", "payouts", "lab", "--csv", str(file))
-        assert file.read_text().splitlines()[1:] == ["AADA,,,0.20,0.00,0.20,1"]
+        assert file.read_text().splitlines()[1:] == ["AADA,,,0.20,0.00,0.20,1,USD"]
         assert file.stat().st_mode & 0o777 == 0o600
     assert "total   $0.20\n" in capsys.readouterr().out
     quorum("turk", "payouts", "lab")

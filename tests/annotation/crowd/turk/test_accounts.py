@@ -70,8 +70,8 @@ def test_a_payout_is_downloaded_as_often_as_wanted_without_a_formula(lab: Reques
         answer = client.get(reverse("payout-csv", args=["lab", 1]))
         lines = answer.getvalue().decode().split("\r\n")
         assert lines == [
-            "worker id,name,email,rewards,bonuses,total,assignments",
-            f"{worker_id_of(ada)},'=HYPERLINK(1),'+ada@example.org,0.20,1.05,1.25,1",
+            "worker id,name,email,rewards,bonuses,total,assignments,currency",
+            f"{worker_id_of(ada)},'=HYPERLINK(1),'+ada@example.org,0.20,1.05,1.25,1,USD",
             "",
         ]
     assert client.get(reverse("payout-csv", args=["lab", 2])).status_code == 404

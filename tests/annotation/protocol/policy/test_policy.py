@@ -242,7 +242,12 @@ def test_the_digest_is_the_sha256_of_sorted_json_without_spaces() -> None:
 
 def test_the_digest_tells_policies_apart_and_only_those() -> None:
     others = {"tie_mode": "repack", "on_failed_control": "pay_and_discard", "exclude_by": "block"}
-    others |= {"adjudication": "decide", "exclusion_rule": "sequential", "task": "answer"}
+    others |= {
+        "adjudication": "decide",
+        "exclusion_rule": "sequential",
+        "task": "answer",
+        "currency": "EUR",
+    }
     others |= {"aggregation": "best", "wanted_confidence": 0.9, "bought_first": "top_ranks"}
     digests = {Policy().digest(), Policy.from_dict({}).digest()}
     assert len(digests) == 1

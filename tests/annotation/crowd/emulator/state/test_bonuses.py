@@ -77,7 +77,7 @@ def test_a_bonus_needs_its_whole_price(start: Starter) -> None:
     assignment_id = turk.worker("AADA").do(turk.hit())
     code, message = refused(turk, assignment_id, UniqueRequestToken="once")
     assert code == "InsufficientFunds"
-    assert "needs $0.60" in message
+    assert "needs 0.60" in message
     assert turk.balance() == ("0.59", "0.18")
     send(turk, assignment_id, BonusAmount="0.49", UniqueRequestToken="once")
     assert turk.balance() == ("0.00", "0.18")

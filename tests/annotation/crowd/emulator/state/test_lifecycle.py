@@ -86,7 +86,7 @@ def test_opening_a_hit_again_needs_its_price(start: Starter) -> None:
         turk.api.update_expiration_for_hit, HITId=hit_id, ExpireAt=at(turk, DAY)
     )
     assert code == "InsufficientFunds"
-    assert "needs $0.36" in message
+    assert "needs 0.36" in message
     assert turk.counts(hit_id) == ("Reviewable", 0, 0, 0)
     assert turk.balance() == ("0.18", "0.18")
 
