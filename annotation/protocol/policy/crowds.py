@@ -73,8 +73,8 @@ def _like(match: re.Match[str], word: str) -> str:
 
 
 class Minimum(NamedTuple):
-    hourly_cents: int = 0  # that people must be offered; 0: it asks for nothing
-    screen_out_cents: int = 0  # that who finds no task is paid; 0: nobody is
+    hourly_cents: int = 0  # what people must be offered; 0: anything
+    screen_out_cents: int = 0  # what somebody who finds no task must be paid; 0: nothing
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,12 @@ import pytest
 from pytest_django import Settings
 
 from annotation.models import Campaign
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.setup.create import get_campaign
+from annotation.protocol.policy.crowds import PANEL
 from tests.annotation.commands.test_commands import previewed, refused, run, run_json
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
+from tests.annotation.support.hits import make_campaign
 from tests.worlds.account import Account
 from tests.worlds.small_campaign import Stage, packed_campaign, write_rows
 
@@ -42,6 +45,12 @@ def test_publishing_needs_no_live_and_says_where_people_work(
     published = run_json("campaign", "publish", "team")
     assert published["work_at"] == "https://quorum.acme.org/work"
     assert (published["sent"], published["waiting"], published["status"]) == (5, 0, "active")
+
+
+def test_publishing_to_a_panel_leads_on_to_its_link() -> None:
+    done = LONG_OPERATIONS["publish"].report(make_campaign("faq", **PANEL.defaults()), {"new": 5})
+    assert done["next"] == "quorum campaign open-panel faq"
+    assert "work_at" not in done
 
 
 def test_collecting_goes_on_to_the_end(team: Team) -> None:

@@ -15,6 +15,7 @@ from annotation.crowd.prolific.api.studies import CompletionCode, Transition
 from annotation.crowd.prolific.api.submissions import LEAST_MESSAGE
 from annotation.crowd.prolific.models import BonusPayment, Study
 from annotation.crowd.prolific.studies import Tender
+from annotation.monitoring.doctor import examine
 from annotation.protocol.screening.control import RejectionReason
 from core.errors import UserError
 from tests.annotation.crowd.prolific.conftest import Start
@@ -525,6 +526,12 @@ def test_a_rejection_is_overturned_where_prolific_lets_us(start: Start, undo: bo
 
 def test_the_balance_is_the_workspace_s(desk: Desk) -> None:
     assert desk.crowd.balance_cents() == 100_000
+
+
+def test_the_doctor_asks_prolific_for_its_balance_and_wants_no_team(desk: Desk) -> None:
+    found = {one.name: one for one in examine(desk.crowd, public_url="https://quorum.example.org")}
+    assert found["balance"].message == "$1,000.00 available"
+    assert "people" not in found
 
 
 def test_a_workspace_in_pounds_is_refused_where_the_site_counts_in_dollars(

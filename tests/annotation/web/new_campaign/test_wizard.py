@@ -281,6 +281,12 @@ def test_every_preset_is_a_policy_and_another_one_begins_the_rules_again(creator
     assert values(creator.get(POLICY_STEP))["candidates_per_query"] == "10"
 
 
+def test_prolific_s_fee_is_the_account_s(creator: Client, settings: Settings) -> None:
+    settings.PROLIFIC_FEE_PERMILLE = 333
+    creator.post(NEW, SAMPLED | {"preset": "prolific"})
+    assert values(creator.get(POLICY_STEP))["fee_permille"] == "333"
+
+
 def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None:
     walk(creator, SAMPLED, rules())
     creator.post(BUDGET_STEP, {"budget": "5"})
