@@ -1,4 +1,5 @@
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment, OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
+from annotation.pipeline.outbox import claims
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
@@ -35,12 +37,20 @@ def test_slow_calls_do_not_let_their_claims_run_out(
     publish(stage.campaign, stage.mturk.crowd)
     clock = stage.mturk.clock
     begun = clock.now()
+    renewed = Event()
+
+    def renew(*arguments: Any) -> None:
+        claims.renew(*arguments)
+        renewed.set()
 
     class SlowCrowd(LentCrowd):
         def create_hit(self, **hit: Any) -> str:
             clock.move_on(seconds=settings.CLAIM_SECONDS)
+            renewed.clear()
+            assert renewed.wait(30)  # so slow is the call that a beat falls into it
             return super().create_hit(**hit)
 
+    monkeypatch.setattr("annotation.pipeline.outbox.deliver.renew", renew)
     assert deliver(stage.campaign, SlowCrowd(stage.mturk.url), clock=clock.now, threads=1).sent == 5
     claimed = stage.campaign.outbox.values_list("claimed_at", flat=True)
     assert begun + timedelta(seconds=settings.CLAIM_SECONDS) <= min(filter(None, claimed))
