@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 from django.db import models
 
 from annotation.models.campaign import Campaign, Triplet
@@ -20,6 +22,7 @@ class Aggregation(models.Model):
     # Log-odds: before any vote, and by the worker's key of a vote for 0 and of one for 1; somebody
     # new is NEW_WORKER.
     prior = models.FloatField()
+    rank_slope = models.FloatField(default=0.0)  # more of the prior, times the rank's logarithm
     weights = models.JSONField()
     # From claims to chances.
     offset = models.FloatField()
@@ -36,7 +39,10 @@ class Aggregation(models.Model):
 
     @property
     def claims(self) -> Claims:
-        return Claims(self.aggregator, self.offset, self.slope, self.sampled)
+        return Claims(self.aggregator, self.offset, self.slope, self.sampled, self.rank_slope)
+
+    def prior_of(self, rank: int) -> float:
+        return self.prior + self.rank_slope * log(rank)
 
 
 class Posterior(models.Model):

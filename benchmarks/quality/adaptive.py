@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 import benchmarks.ready  # noqa: F401
 from annotation.crowd.simulated.profiles import Worker, make_workers
-from annotation.protocol.aggregation.calibration import by_agreement, calibrate
-from annotation.protocol.aggregation.choice import AGGREGATORS, choose
+from annotation.protocol.aggregation.fit import fit
 from annotation.protocol.aggregation.table import UNKNOWN, Floats, Ints, VoteTable, Weights
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.labels.claims import MAJORITY, NO_CLAIMS, Claims
@@ -66,6 +65,7 @@ class World:
     says: Ints
     truth: Ints
     query: Sequence[str]  # of each triplet
+    ranks: Ints  # the same
     positives: Ints  # controls
     negatives: Ints
     sampled: Ints  # triplets, in the order in which experts would judge them
@@ -89,6 +89,7 @@ def make_world(size: Size, seed: int) -> World:
         says,
         truth,
         [f"q{one}" for one in range(size.queries) for _ in ranks],
+        np.tile(ranks, size.queries),
         np.arange(triplets, triplets + pool),
         np.arange(triplets + pool, len(truth)),
         random.permutation(triplets),
@@ -139,6 +140,7 @@ class Play:
     fitted: int = 0
     claims: Claims = NO_CLAIMS
     weights: Weights | None = None
+    prior: Floats | None = None  # of each item
 
     def run(self) -> Came:
         self.hits = list(self._first_hits())
@@ -202,16 +204,16 @@ class Play:
         return self.policy.aggregation == MAJORITY or self.fitted == len(self.work)
 
     def _fit(self, table: VoteTable) -> None:
-        choice = choose(table)
-        self.weights, self.fitted = AGGREGATORS[choice.name](table), len(self.work)
-        log_odds = self.weights.log_odds(table)
         voted = np.flatnonzero(table.votes()[: self.world.triplets])
         judged = np.intersect1d(self.world.sampled[: self.audit], voted)
-        begin = choice.map
-        if choice.losses:
-            begin = by_agreement(table, self.weights, begin)
-        made = calibrate(log_odds[judged], self.world.truth[judged], begin).map
-        self.claims = Claims(choice.name, made.offset, made.slope, None)
+        nobody = np.full(self.world.triplets, UNKNOWN)
+        audit = nobody.copy()
+        audit[judged] = self.world.truth[judged]
+        ranks = self.world.ranks if self.policy.rank_prior else None
+        made = fit(table, audit, nobody, ranks)
+        self.weights, self.prior, self.fitted = made.weights, made.prior_of_items, len(self.work)
+        to_chance, slope = made.by_audit.map, made.prior.slope
+        self.claims = Claims(made.choice.name, to_chance.offset, to_chance.slope, None, slope)
 
     def _labels(self) -> Sequence[Label]:
         table, policy = self._table(), self.policy
@@ -220,7 +222,7 @@ class Play:
             if self.weights is None or len(self.work) > GROWTH * self.fitted:
                 self._fit(table)
             assert self.weights is not None
-            odds = self.weights.log_odds(table).tolist()
+            odds = self.weights.log_odds(table, self.prior).tolist()
         tallies = zip(table.votes().tolist(), table.yes().tolist(), odds, strict=False)
         return [
             derive_label(

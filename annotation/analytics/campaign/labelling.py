@@ -14,4 +14,6 @@ def labelling_in_words(campaign: Campaign) -> str:
         made = "Labels will be made by whatever foretells controls best."
     else:
         made = f"Labels are made by {stored.aggregator}: {stored.why}."
+    if policy.rank_prior:
+        made += " Ranks have a say, so labels lean to the retriever of the candidates."
     return f"{made} {asking_in_words(policy)}".strip()

@@ -37,12 +37,13 @@ class Aggregation:
 
 
 def aggregation_of(campaign: Campaign) -> Aggregation:
-    (table, triplets, _), made = fitted(campaign)
+    (table, triplets, *_), made = fitted(campaign)
     choice = made.choice
+    chosen = f"{choice.name} with ranks" if made.prior.slope else choice.name
     by_majority = AGGREGATORS[MAJORITY](table).log_odds(table)[: len(triplets)]
-    odds = {MAJORITY: by_majority, choice.name: made.log_odds}
+    odds = {MAJORITY: by_majority, chosen: made.log_odds}
     decided = odds[MAJORITY] != 0
-    differs = (odds[MAJORITY] > 0) != (odds[choice.name] > 0)
+    differs = (odds[MAJORITY] > 0) != (odds[chosen] > 0)
     sampled = blind_verdicts(campaign)
     of_controls = int(table.is_known[table.item].sum())
     return Aggregation(

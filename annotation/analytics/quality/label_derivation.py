@@ -60,7 +60,9 @@ def _how(label: Label, evidence: Evidence, policy: Policy) -> str:
     if label.source == "majority":
         return f"The strict majority makes the label {value}."
     if label.source == "aggregator":
-        return f"Votes count as their workers do on controls, which makes the label {value}."
+        ranks = ", and the rank has a say" if policy.rank_prior else ""
+        how = f"Votes count as their workers do on controls{ranks}"
+        return f"{how}, which makes the label {value}."
     if label.source == "import":
         return f"There is no majority, so the triplet keeps its imported label: {value}."
     if label.status == "unresolved":

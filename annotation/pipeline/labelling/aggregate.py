@@ -5,7 +5,6 @@ work has been reviewed, and once nothing more is asked for. In between a vote co
 did at the last fit, so that new work costs what its own triplets cost.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
@@ -49,7 +48,7 @@ def fitted(campaign: Campaign) -> Fitted:
     """Read-only."""
     votes = vote_table(campaign)
     audit, others = _said(blind_labels(campaign), votes), _said(choosing_labels(campaign), votes)
-    return Fitted(votes, fit(votes.table, audit, adjudicated=others))
+    return Fitted(votes, fit(votes.table, audit, others, votes.ranks))
 
 
 def _said(labels: QuerySet[ExpertLabel], votes: Votes) -> Ints:
@@ -76,8 +75,9 @@ def store_fit(campaign: Campaign) -> None:
     Aggregation.objects.update_or_create(
         campaign=campaign,
         defaults={
-            **made.facts(),
             "prior": made.weights.prior,
+            "rank_slope": 0.0,
+            **made.facts(),
             "weights": dict(zip(keys, made.weights.of.tolist(), strict=True)),
             "seen": _seen(campaign),
         },
@@ -91,10 +91,12 @@ def update_claims(campaign: Campaign, triplets: Collection[int]) -> None:
     """Of these triplets, by the last fit; with the campaign locked."""
     stored = Aggregation.objects.get(campaign=campaign)
     for some in in_parts(sorted(triplets)):
-        log_odds: defaultdict[int, float] = defaultdict(lambda: stored.prior)
+        log_odds: dict[int, float] = {}
         rows = valid_judgments(campaign).filter(triplet__in=some).order_by("pk")
-        for triplet, worker, value in rows.values_list("triplet_id", "worker_id", "value"):
-            log_odds[triplet] += stored.weights_of(worker)[value]
+        columns = "triplet_id", "triplet__candidate__rank", "worker_id", "value"
+        for triplet, rank, worker, value in rows.values_list(*columns):
+            before = log_odds.get(triplet, stored.prior_of(rank))
+            log_odds[triplet] = before + stored.weights_of(worker)[value]
         Posterior.objects.filter(triplet__in=some).delete()
         limited = {
             triplet: round(min(max(odds, -MOST_ODDS), MOST_ODDS), DECIMALS)

@@ -16,7 +16,7 @@ from annotation.pipeline.labelling.votes import (
     deciding_experts,
     tallies,
 )
-from annotation.protocol.labels.claims import MAJORITY, NO_CLAIMS, Claims
+from annotation.protocol.labels.claims import NO_CLAIMS, Claims
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.policy.policy import Policy
 
@@ -92,7 +92,7 @@ def claimed(policy: Policy, path: str = "") -> Expression | F:
 
 def overruled(campaign: Campaign, path: str = "") -> Expression:
     """What the aggregator says of a triplet at this path that experts decided, else null."""
-    if claims_of(campaign).aggregator == MAJORITY:
+    if claims_of(campaign).is_majority:
         return Value(None, output_field=IntegerField())
     by_experts = {f"{path}label_source": Triplet.LabelSource.EXPERT}
     log_odds = f"{path}posterior__log_odds"

@@ -21,6 +21,7 @@ class Votes(NamedTuple):
     table: VoteTable
     triplets: Ints
     workers: Ints
+    ranks: Ints | None  # of the triplets; None: they have no say
 
 
 def vote_table(campaign: Campaign) -> Votes:
@@ -41,7 +42,14 @@ def vote_table(campaign: Campaign) -> Votes:
         known=np.concatenate([np.full(len(triplets), UNKNOWN), known]),
         workers=len(workers) + 1,
     )
-    return Votes(table, triplets, workers)
+    return Votes(table, triplets, workers, _ranks(campaign, triplets))
+
+
+def _ranks(campaign: Campaign, triplets: Ints) -> Ints | None:
+    if not campaign.policy.rank_prior:
+        return None
+    ranks = dict(campaign.triplets.values_list("pk", "candidate__rank"))
+    return np.array([ranks[one] for one in triplets.tolist()], np.int64)
 
 
 def _controls(campaign: Campaign, asked: Ints) -> tuple[Ints, Ints]:

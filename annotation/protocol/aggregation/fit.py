@@ -11,26 +11,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from annotation.protocol.aggregation.calibration import (
+    LEAST_SLOPE,
     Calibration,
     LogisticMap,
     by_agreement,
     calibrate,
 )
 from annotation.protocol.aggregation.choice import AGGREGATORS, Choice, choose
+from annotation.protocol.aggregation.rank_prior import RankPrior, fit_rank_prior
 from annotation.protocol.aggregation.table import UNKNOWN, Floats, Ints, VoteTable, Weights
 
 
 @dataclass(frozen=True)
 class Fit:
     """`audit`: of each item that is not known, what experts say of it blindly and at random, or
-    UNKNOWN; `log_odds`: of the same items."""
+    UNKNOWN; `ranks`: of the same items, where they have a say."""
 
     table: VoteTable
     audit: Ints
     choice: Choice
     weights: Weights
-    log_odds: Floats
+    ranks: Ints | None = None
 
     @cached_property
     def begin(self) -> LogisticMap:
@@ -38,6 +42,36 @@ class Fit:
         if not self.choice.losses:
             return self.choice.map
         return by_agreement(self.table, self.weights, self.choice.map)
+
+    @cached_property
+    def prior(self) -> RankPrior:
+        """The same for each item until votes can be told from chance."""
+        alike, to_chance = RankPrior(self.weights.prior), self.begin
+        if self.ranks is None or not self.choice.losses or to_chance.slope < LEAST_SLOPE:
+            return alike
+        said = to_chance.slope * self.weights.of_votes(self.table)[~self.table.is_known]
+        before = to_chance.offset + to_chance.slope * alike.offset
+        fitted = fit_rank_prior(said, self.ranks, before)
+        if not fitted.slope:
+            return alike
+        # As the aggregator claims it, so that the map makes it what was fitted.
+        return RankPrior(
+            (fitted.offset - to_chance.offset) / to_chance.slope, fitted.slope / to_chance.slope
+        )
+
+    @property
+    def prior_of_items(self) -> Floats:
+        """Of all; controls have no rank."""
+        given = np.full(self.table.items, self.weights.prior)
+        if self.ranks is not None:
+            given[~self.table.is_known] = self.prior(self.ranks)
+        return given
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """Of the items that are not known."""
+        of_all = self.weights.log_odds(self.table, self.prior_of_items)
+        return of_all[~self.table.is_known]
 
     @cached_property
     def by_audit(self) -> Calibration:
@@ -59,11 +93,20 @@ class Fit:
             "offset": claimed_to_true.offset,
             "slope": claimed_to_true.slope,
             "sampled": calibration.sampled if calibration else None,
+            **self._prior_facts(),
         }
 
+    def _prior_facts(self) -> dict[str, float]:
+        if self.ranks is None:
+            return {}
+        return {"prior": self.prior.offset, "rank_slope": self.prior.slope}
 
-def fit(table: VoteTable, audit: Ints, adjudicated: Ints) -> Fit:
-    """`adjudicated`: what else experts say of the items that are not known, or UNKNOWN."""
+
+def fit(table: VoteTable, audit: Ints, adjudicated: Ints, ranks: Ints | None = None) -> Fit:
+    """`adjudicated`: what else experts say of the items that are not known, or UNKNOWN.
+
+    How much each worker's vote counts is by votes alone: who agrees with a retriever is no better
+    for it, and controls have no rank.
+    """
     choice = choose(table, adjudicated=adjudicated)
-    weights = AGGREGATORS[choice.name](table)
-    return Fit(table, audit, choice, weights, weights.log_odds(table)[~table.is_known])
+    return Fit(table, audit, choice, AGGREGATORS[choice.name](table), ranks)

@@ -73,10 +73,17 @@ class Weights:
     prior: float
     of: Floats
 
-    def log_odds(self, table: VoteTable) -> Floats:
-        """Of each item by its votes alone: 0 where nothing decides, nan without a vote."""
+    def of_votes(self, table: VoteTable) -> Floats:
+        """Of each item, without the prior."""
         said = self.of[table.worker, table.vote]
-        odds = self.prior + np.bincount(table.item, said, minlength=table.items)
+        return np.bincount(table.item, said, minlength=table.items).astype(np.float64)
+
+    def log_odds(self, table: VoteTable, prior: Floats | None = None) -> Floats:
+        """Of each item by its votes: 0 where nothing decides, nan without a vote.
+
+        `prior`: of each item its own.
+        """
+        odds = (self.prior if prior is None else prior) + self.of_votes(table)
         limited: Floats = odds.clip(-MOST_ODDS, MOST_ODDS).round(DECIMALS)
         return np.where(table.votes() > 0, limited, np.nan)
 

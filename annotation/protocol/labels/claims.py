@@ -28,10 +28,16 @@ class Claims:
     offset: float
     slope: float
     sampled: int | None
+    rank_slope: float = 0.0  # of the prior; 0: votes alone decide
+
+    @property
+    def is_majority(self) -> bool:
+        """Whether labels are majorities, of votes that count alike."""
+        return self.aggregator == MAJORITY and not self.rank_slope
 
     def said(self, log_odds: float | None) -> int | None:
         """The label; None: nothing decides, or the majority does."""
-        if self.aggregator == MAJORITY or not log_odds:
+        if self.is_majority or not log_odds:
             return None
         return int(log_odds > 0)
 

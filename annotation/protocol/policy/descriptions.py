@@ -193,6 +193,15 @@ VOTES = Group(
             "a majority is enough",
         ),
         Words(
+            "rank_prior",
+            "Ranks as a prior",
+            "With a model: a high rank makes a Yes likelier from the start, as far as the votes "
+            "show it. That saves votes, but labels then favour the retriever of the candidates, "
+            "which the dataset card says.",
+            False,
+            "no",
+        ),
+        Words(
             "bought_first",
             "If votes run short",
             "With a wanted confidence: which are asked for first. Metrics of rankings depend most "

@@ -47,6 +47,7 @@ LATER = {
     "aggregation": "majority",
     "wanted_confidence": 0,
     "bought_first": "least_sure",
+    "rank_prior": False,
 }
 SHARES_TOLERANCE = Fraction(1, 1000)
 # Neither a database nor a page takes all of them; the surrogates are halves of characters.
@@ -139,6 +140,8 @@ class Policy:
     aggregation: Annotated[Aggregation, _one_of(Aggregation)] = "majority"
     # One more vote is asked for until the label is as sure as that; 0: until there is a majority.
     wanted_confidence: Annotated[float, _CONFIDENCE] = 0.0
+    # Whether a label leans to the rank that its candidate had, or is by votes alone.
+    rank_prior: Annotated[bool, _FLAG] = False
     # Which votes come first where the budget does not reach.
     bought_first: Annotated[BoughtFirst, _one_of(BoughtFirst)] = "least_sure"
     # So many who say "Can't judge" send a triplet to an expert; 0: the page has Yes and No only.
@@ -307,6 +310,12 @@ def _check_confidence(aggregation: Aggregation, wanted_confidence: float) -> lis
     return []
 
 
+def _check_rank_prior(aggregation: Aggregation, rank_prior: bool) -> list[str]:
+    if rank_prior and aggregation == "majority":
+        return ['rank_prior must be false while aggregation is "majority"']
+    return []
+
+
 def _check_bought_first(wanted_confidence: float, bought_first: BoughtFirst) -> list[str]:
     if bought_first != "least_sure" and not wanted_confidence:
         return ['bought_first must be "least_sure" while wanted_confidence is 0']
@@ -364,6 +373,7 @@ _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),
     (("aggregation", "wanted_confidence"), _check_confidence),
+    (("aggregation", "rank_prior"), _check_rank_prior),
     (("wanted_confidence", "bought_first"), _check_bought_first),
     (("train", "dev", "test"), _check_splits),
     (("crowd", "currency", "reward_cents", *_SCREENING), _check_crowd),

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import log
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.analytics.campaign.cost_table import cost_table
+from annotation.analytics.campaign.labelling import labelling_in_words
+from annotation.analytics.quality.aggregation import aggregation_of
 from annotation.analytics.quality.label_derivation import derivation, votes_on
 from annotation.models import (
     Account,
@@ -119,8 +122,34 @@ def test_passes_over_a_part_at_a_time_end_where_one_over_all_does(annotators: An
     assert (outcomes(campaign), claims(campaign)) == little_by_little
 
 
-def test_between_two_fits_a_vote_moves_its_own_triplet_alone(annotators: Annotators) -> None:
+def test_ranks_have_a_say_by_choice_alone(annotators: Annotators) -> None:
     campaign = annotators.campaign
+    relabel(campaign, hits_of(campaign))
+    before, labels = wrong(campaign), outcomes(campaign)
+    govern(campaign, aggregation="best", rank_prior=True)
+    fit_to_all(campaign)
+    assert outcomes(campaign) == labels  # the last fit has seen all there is
+    Aggregation.objects.all().delete()
+    relabel(campaign, hits_of(campaign))
+    assert Aggregation.objects.get(campaign=campaign).rank_slope < 0
+    assert wrong(campaign) < before  # rank 1 alone is a duplicate
+    assert labelling_in_words(campaign).endswith(
+        " Ranks have a say, so labels lean to the retriever of the candidates."
+    )
+    assert aggregation_of(campaign).errors.keys() > {"majority"}
+    triplet = campaign.triplets.earliest("pk")
+    assert derivation(campaign, triplet, votes_on(campaign, triplet))[-1] == (
+        "Votes count as their workers do on controls, and the rank has a say, which makes the "
+        "label Yes."
+    )
+
+
+@pytest.mark.parametrize("rank_prior", [False, True])
+def test_between_two_fits_a_vote_moves_its_own_triplet_alone(
+    annotators: Annotators, rank_prior: bool
+) -> None:
+    campaign = annotators.campaign
+    govern(campaign, aggregation="best", rank_prior=rank_prior)
     make_hit(campaign, real=[("one more", f"question {row}", "answer") for row in range(5)])
     last = campaign.hits.get(number=25)
     relabel(campaign, hits_of(campaign))
@@ -134,7 +163,11 @@ def test_between_two_fits_a_vote_moves_its_own_triplet_alone(annotators: Annotat
     weights = stored.weights_of(Worker.objects.get(worker_id="ada").pk)
     new = [after[one] for one in sorted(after.keys() - before.keys())]
     said = [1, 0, 0, 0, 0]
-    summed = [max(stored.prior + weights[vote], -MOST_ODDS) for vote in said]
+    assert (stored.rank_slope < 0) == rank_prior
+    summed = [
+        max(stored.prior + stored.rank_slope * log(rank) + weights[vote], -MOST_ODDS)
+        for rank, vote in enumerate(said, start=1)
+    ]
     assert new == pytest.approx(summed, abs=1e-6)
 
 

@@ -170,6 +170,7 @@ def test_only_an_aggregator_that_says_how_sure_it_is_can_end_the_asking() -> Non
     assert faults(wanted_confidence=0.9) == (
         'wanted_confidence must be 0 while aggregation is "majority"',
     )
+    assert faults(rank_prior=True) == ('rank_prior must be false while aggregation is "majority"',)
     assert faults(bought_first="top_ranks") == (
         'bought_first must be "least_sure" while wanted_confidence is 0',
     )
@@ -257,6 +258,7 @@ def test_the_digest_tells_policies_apart_and_only_those() -> None:
         other = others.get(each.name) or changed(each.default)
         with_it = {
             "wanted_confidence": {"aggregation": "best"},
+            "rank_prior": {"aggregation": "best"},
             "bought_first": {"aggregation": "best", "wanted_confidence": 0.9},
         }.get(each.name, {})
         digests.add(Policy.from_dict({**with_it, each.name: other}).digest())
