@@ -17,7 +17,8 @@ from exports.card.licences import bibtex, named
 from exports.card.origin import corpus_in_words
 from exports.formats.registry import FORMATS
 from exports.layout.files import CAMPAIGN, CROISSANT, MANIFEST, OF_THE_ANNOTATORS, RELEASE
-from exports.layout.schemas import DESCRIPTIONS
+from exports.layout.manifest import has_rank_prior
+from exports.layout.schemas import DESCRIPTIONS, RANKED_POSTERIOR
 from exports.splits.splits import SPLITS
 
 VERSION = "http://mlcommons.org/croissant/1.0"
@@ -73,6 +74,9 @@ def croissant(folder: Path) -> bytes:
     release = orjson.loads((folder / RELEASE).read_bytes())
     facts = orjson.loads((folder / CAMPAIGN).read_bytes())
     number, corpus, task = release["number"], corpus_in_words(facts), task_of(facts["policy"])
+    described = {**DESCRIPTIONS, "label": task.labels}
+    if has_rank_prior(facts):
+        described["posterior"] = RANKED_POSTERIOR
     values = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -87,7 +91,7 @@ def croissant(folder: Path) -> bytes:
         **_licences(facts),
         "keywords": list(task.keywords),
         "distribution": [_file(folder, path) for path in _paths(folder)],
-        "recordSet": _record_sets(folder, task),
+        "recordSet": _record_sets(folder, described),
     }
     return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1).encode() + b"\n"
 
@@ -125,29 +129,31 @@ def _file(folder: Path, path: str) -> dict[str, str]:
     }
 
 
-def _record_sets(folder: Path, task: TaskType) -> list[dict[str, Any]]:
+def _record_sets(folder: Path, described: Mapping[str, str]) -> list[dict[str, Any]]:
     tables = {split: f"parquet/{split}.parquet" for split in SPLITS}
     tables |= {Path(name).stem: name for name in OF_THE_ANNOTATORS if (folder / name).exists()}
-    return [_record_set(folder, name, path, task) for name, path in tables.items()]
+    return [_record_set(folder, name, path, described) for name, path in tables.items()]
 
 
-def _record_set(folder: Path, name: str, path: str, task: TaskType) -> dict[str, Any]:
+def _record_set(folder: Path, name: str, path: str, described: Mapping[str, str]) -> dict[str, Any]:
     what = f"The labelled triplets of {name}" if name in SPLITS else f"The campaign's {name}"
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
         "description": f"{what}, a row each",
-        "field": [_field(name, path, column, task) for column in pq.read_schema(folder / path)],
+        "field": [_field(name, path, one, described) for one in pq.read_schema(folder / path)],
     }
 
 
-def _field(record_set: str, path: str, column: pa.Field[Any], task: TaskType) -> dict[str, Any]:
+def _field(
+    record_set: str, path: str, column: pa.Field[Any], described: Mapping[str, str]
+) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.name}",
         "name": column.name,
-        "description": task.labels if column.name == "label" else DESCRIPTIONS[column.name],
+        "description": described[column.name],
         "dataType": _data_type(column.type),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column.name}},
     }

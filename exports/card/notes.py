@@ -188,6 +188,12 @@ def limits(release: Facts, facts: Facts, *, judged: bool) -> Iterator[str]:
     """`judged`: whether anybody worked on it here."""
     yield _label(facts, judged=judged)
     yield _unjudged(facts)
+    if any(one.get("rank_slope") for one in facts.get("aggregation", ())):
+        yield (
+            "Labels lean to the retriever that chose the candidates: a high rank made a 1 likelier "
+            "than its votes did. So comparing that retriever, or one much like it, with others on "
+            "this set favours it."
+        )
     yield (
         "A rank hints at the label (see the positives by rank): do not give rank or score to a "
         "model that you compare with others."

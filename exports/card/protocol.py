@@ -13,6 +13,7 @@ from annotation.protocol.screening.control import RejectionReason
 from core.text.words import plural
 from exports.card.origin import is_imported, is_of_all
 from exports.card.words import count, money, rate
+from exports.layout.manifest import has_rank_prior
 from retrieval.ranking.fusion import CONSTANT
 
 Facts = Mapping[str, Any]  # campaign.json
@@ -178,7 +179,22 @@ def _aggregated(facts: Facts) -> str:
     )
     return (
         f" The aggregator is the one that foretells known answers best: {named}. In each row "
-        f"majority is what most votes say, and {chance}."
+        f"majority is what most votes say, and {chance}.{_ranked(facts)}"
+    )
+
+
+def _ranked(facts: Facts) -> str:
+    if not has_rank_prior(facts):
+        return ""
+    begins = "; ".join(
+        f"{one['prior']:.3f}, and {one['rank_slope']:.3f} times the logarithm of its rank"
+        if one["rank_slope"]
+        else f"{one['prior']:.3f} at any rank, for votes show no more of it than chance may"
+        for one in facts["aggregation"]
+    )
+    return (
+        " Ranks were given a say in the labels: before any vote, a candidate's log-odds of a 1, as "
+        f"the aggregator counts them, are {begins}; both numbers are fitted to the votes."
     )
 
 

@@ -13,7 +13,7 @@ from annotation.analytics.campaign.progress import assignment_counts, spent_cent
 from annotation.models import Aggregation, Campaign, Hit, Instructions
 from annotation.pipeline.ledger.settlements import excluded_workers
 from exports.layout.files import CAMPAIGN
-from exports.layout.manifest import is_aggregated
+from exports.layout.manifest import PRIOR, has_rank_prior, is_aggregated
 from exports.layout.schemas import first_hit
 from retrieval.models import Candidate, Corpus, QaPair
 from retrieval.models.corpus import name_of, sources_of
@@ -99,7 +99,9 @@ def _billed(cents: int) -> dict[str, int]:
 
 
 def _aggregation(campaigns: Sequence[Campaign]) -> list[dict[str, object]]:
-    made = Aggregation.objects.filter(campaign__in=campaigns).values("campaign", *AGGREGATION)
+    prior = PRIOR if has_rank_prior(plan(campaigns[0])) else ()
+    of_these = Aggregation.objects.filter(campaign__in=campaigns)
+    made = of_these.values("campaign", *AGGREGATION, *prior)
     by_campaign = {each.pop("campaign"): each for each in made}
     return [by_campaign[one.pk] for one in campaigns]
 

@@ -17,6 +17,7 @@ from exports.layout.files import (
     SOURCED_VERSION,
 )
 
+PRIOR = ("prior", "rank_slope")  # of an aggregator, where ranks may have a say
 # Those that a release's bytes may depend on.
 LIBRARIES = (
     "bm25s",
@@ -73,6 +74,11 @@ def tells_sources(campaign: Mapping[str, Any]) -> bool:
 def is_aggregated(campaign: Mapping[str, Any]) -> bool:
     """Whether the labels need not be majorities of the votes that they are made of."""
     return bool(campaign["policy"].get("aggregation") == "best")
+
+
+def has_rank_prior(campaign: Mapping[str, Any]) -> bool:
+    """Whether ranks may have a say in the labels."""
+    return bool(campaign["policy"].get("rank_prior"))
 
 
 def beside_work(campaign: Mapping[str, Any]) -> int:

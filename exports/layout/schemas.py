@@ -258,6 +258,10 @@ TABLE_COLUMNS = {
     CANNOT_JUDGE: CANNOT_JUDGE_COLUMNS,
 }
 TABLES = {name: arrow_schema(columns) for name, columns in TABLE_COLUMNS.items()}
+RANKED_POSTERIOR = (
+    "The chance that the label is 1 by the votes and the rank; empty where too few labels of "
+    "experts are known for one"
+)
 DESCRIPTIONS = {
     column.name: column.description
     for columns in (

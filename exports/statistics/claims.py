@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from annotation.protocol.aggregation.choice import AGGREGATORS
-from annotation.protocol.aggregation.table import UNKNOWN, VoteTable
+from annotation.protocol.aggregation.rank_prior import RankPrior
+from annotation.protocol.aggregation.table import UNKNOWN, Floats, Ints, VoteTable
 from annotation.protocol.labels.claims import Claims
 from annotation.protocol.policy.policy import Policy
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
+from exports.layout.manifest import has_rank_prior
 from exports.layout.schemas import crowd_of
 from exports.statistics.assignments import rows
 
@@ -35,10 +37,13 @@ def read_claims(folder: Path, facts: Mapping[str, Any]) -> ByTriplet:
     """Empty where labels are majorities. `folder`: with the tables of the annotators."""
     policy, made = Policy.from_dict(facts["policy"]), {}
     for place, stated in enumerate(facts.get("aggregation", ())):
-        sampled = stated["sampled"]
-        claims = Claims(stated["aggregator"], stated["offset"], stated["slope"], sampled)
-        table, triplets = crowd_votes(folder, facts, place)
-        odds = AGGREGATORS[claims.aggregator](table).log_odds(table)
+        sampled, rank_slope = stated["sampled"], stated.get("rank_slope", 0.0)
+        claims = Claims(
+            stated["aggregator"], stated["offset"], stated["slope"], sampled, rank_slope
+        )
+        table, triplets, ranks = crowd_votes(folder, facts, place)
+        weights = AGGREGATORS[claims.aggregator](table)
+        odds = weights.log_odds(table, _prior(stated, table, ranks))
         for triplet, log_odds in zip(triplets, odds.tolist(), strict=False):
             made[triplet] = Claim(
                 claims.said(log_odds), claims.is_sure(log_odds, policy), claims.shown(log_odds)
@@ -46,16 +51,27 @@ def read_claims(folder: Path, facts: Mapping[str, Any]) -> ByTriplet:
     return made
 
 
+def _prior(stated: Mapping[str, Any], table: VoteTable, ranks: Ints | None) -> Floats | None:
+    """Of each item; controls have no rank."""
+    if ranks is None:
+        return None
+    of_triplets = RankPrior(stated["prior"], stated["rank_slope"])(ranks)
+    return np.append(of_triplets, np.zeros(table.items - len(ranks)))
+
+
 class CrowdVotes(NamedTuple):
-    """`triplets`: the first items, the controls follow them."""
+    """`triplets`: the first items, the controls follow them; `ranks`: theirs, where they have a
+    say."""
 
     table: VoteTable
     triplets: Sequence[Triplet]
+    ranks: Ints | None
 
 
 def crowd_votes(folder: Path, facts: Mapping[str, Any], crowd: int) -> CrowdVotes:
     """And what the crowd answered to controls, as the campaign's own table has it."""
     items: dict[Any, int] = {}
+    ranks: list[int] = []
     workers: dict[str, int] = {}
     votes: list[tuple[int, int, int]] = []
 
@@ -63,11 +79,13 @@ def crowd_votes(folder: Path, facts: Mapping[str, Any], crowd: int) -> CrowdVote
         number = items.setdefault(item, len(items))
         votes.append((number, workers.setdefault(worker, len(workers)), vote))
 
-    for query, candidate, worker, value, hit in rows(
-        folder / JUDGMENTS, "query_id", "candidate_id", "worker", "value", "hit"
+    for query, candidate, rank, worker, value, hit in rows(
+        folder / JUDGMENTS, "query_id", "candidate_id", "rank", "worker", "value", "hit"
     ):
         if _is_of(facts, hit, crowd):
             add((query, candidate), worker, value)
+            if len(items) > len(ranks):
+                ranks.append(rank)
     triplets = list(items)
     known = [UNKNOWN] * len(triplets)
     for worker, control, expected, given in _answers(folder, facts, crowd):
@@ -76,7 +94,7 @@ def crowd_votes(folder: Path, facts: Mapping[str, Any], crowd: int) -> CrowdVote
             known.append(expected)
     item, worker, vote = np.array(votes, np.int64).reshape(-1, 3).T
     table = VoteTable(item, worker, vote, np.array(known, np.int64), len(workers) + 1)
-    return CrowdVotes(table, triplets)
+    return CrowdVotes(table, triplets, np.array(ranks, np.int64) if has_rank_prior(facts) else None)
 
 
 def _answers(

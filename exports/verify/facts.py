@@ -17,7 +17,7 @@ from exports.layout.files import (
     WITH_CANDIDATES,
     annotators_tables,
 )
-from exports.layout.manifest import is_aggregated, tells_sources, version_of
+from exports.layout.manifest import PRIOR, is_aggregated, tells_sources, version_of
 from exports.layout.schemas import RecordColumn, extra_columns
 from exports.verify.findings import Findings
 from exports.verify.schemas import CAMPAIGN_SCHEMA, RELEASE_SCHEMA, read_object
@@ -120,6 +120,11 @@ def check_facts(
     policy = read_policy(campaign, findings)
     if policy is None:
         return None
+    for stated in campaign.get("aggregation", ()):
+        if any((name in stated) != policy.rank_prior for name in PRIOR):
+            told = f"{' and '.join(PRIOR)} stand there where, and only where, rank_prior is true"
+            findings.damage(CAMPAIGN, f"{CAMPAIGN}: {told}")
+            return None
     for name in annotators_tables(policy):
         if release["options"]["judgments"] != (name in manifest["files"]):
             findings.differ(

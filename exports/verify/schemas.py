@@ -100,6 +100,9 @@ AGGREGATION_SCHEMA = {
     "offset": NUMBER,
     "slope": NUMBER,
     "sampled": OrNull(COUNT),
+    # Only where ranks are a prior.
+    "prior": Maybe(NUMBER),
+    "rank_slope": Maybe(NUMBER),
 }
 CROWD_SCHEMA = {
     "campaign": ID,

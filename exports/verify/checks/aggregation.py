@@ -40,12 +40,12 @@ def check_aggregation(folder: Path, facts: Facts, findings: Findings) -> None:
 
 def _made(folder: Path, facts: Facts, crowd: int, experts: Experts) -> dict[str, Any]:
     decides = facts.policy.adjudication == "decide"
-    table, triplets = crowd_votes(folder, facts.campaign, crowd)
+    table, triplets, ranks = crowd_votes(folder, facts.campaign, crowd)
     said = [experts.get(one, ExpertVotes()) for one in triplets]
     audit = [_majority(one.sampled_yes, one.sampled_no) for one in said]
     # What measures labels may not choose how they are made.
     others = [UNKNOWN if one.measure or decides else _majority(one.yes, one.no) for one in said]
-    return fit(table, np.array(audit, np.int64), np.array(others, np.int64)).facts()
+    return fit(table, np.array(audit, np.int64), np.array(others, np.int64), ranks).facts()
 
 
 def _majority(yes: int, no: int) -> int:

@@ -14,7 +14,7 @@ from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.models import Aggregation, Campaign, ExpertLabel, Posterior
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.recompute import fit_to_all
-from annotation.protocol.aggregation import calibration, fit
+from annotation.protocol.aggregation import calibration, fit, rank_prior
 from annotation.protocol.aggregation.calibration import LogisticMap
 from annotation.protocol.aggregation.choice import Choice
 from exports.building.export import export
@@ -165,6 +165,39 @@ def test_what_an_expert_overruled_is_still_wrong_to_the_audit(
         change_lines(tmp_path / "release" / f"{split}.jsonl", turn)
     sealed(tmp_path / "release")
     assert f"overruled {right}, the aggregator says {1 - right}" in found(tmp_path / "release")
+
+
+def test_ranks_that_have_a_say_are_told_and_found_again(
+    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_prior, "STANDARD_ERRORS", 0.0)
+    campaign.policy_data |= {"rank_prior": True}
+    campaign.save()
+    release = tmp_path / "release"
+    export(campaign, release)
+    assert verify(release).differences == []
+    (stated,) = document(release, "campaign.json")["aggregation"]
+    stored = Aggregation.objects.get(campaign=campaign)
+    assert (stated["prior"], stated["rank_slope"]) == (stored.prior, stored.rank_slope)
+    card = " ".join((release / "README.md").read_text().split())
+    fitted = f"{stored.prior:.3f}, and {stored.rank_slope:.3f} times the logarithm of its rank"
+    assert f"are {fitted}; both numbers are fitted to the votes." in card
+    assert "Labels lean to the retriever that chose the candidates" in card
+    assert "comparing that retriever, or one much like it, with others on this set favours" in card
+    assert "is 1 by the votes and the rank; empty" in (release / "croissant.json").read_text()
+
+    def found_with(stated: dict[str, Any]) -> str:
+        change_object(release / "campaign.json", lambda facts: facts.update(aggregation=[stated]))
+        sealed(release)
+        return found(release)
+
+    for name in ("prior", "rank_slope"):
+        turned = stated[name] + 0.5
+        words = f"campaign.json: {name} {turned}, by the votes, controls and experts' labels"
+        assert words in found_with({**stated, name: turned})
+    del stated["prior"]
+    words = "prior and rank_slope stand there where, and only where, rank_prior is true"
+    assert words in found_with(stated)
 
 
 def test_adaptive_campaigns_are_counted_by_what_is_sure(campaign: Campaign, tmp_path: Path) -> None:
