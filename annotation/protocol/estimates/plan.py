@@ -213,6 +213,8 @@ def _majorities(policy: Policy, people: int) -> Iterator[Policy]:
                 max_votes=most,
                 aggregation="majority",
                 wanted_confidence=0.0,
+                rank_prior=False,
+                bought_first="least_sure",
             )
 
 

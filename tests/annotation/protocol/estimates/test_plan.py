@@ -122,6 +122,14 @@ def test_each_choice_of_confidence_costs_more_and_errs_less() -> None:
     assert all(one.control_answers == 2 * one.assignments for one in made)
 
 
+def test_a_majority_is_planned_without_what_only_an_aggregator_may_have() -> None:
+    policy = replace(ADAPTIVE.policy(), bought_first="top_ranks", rank_prior=True)
+    made = choices(1000, policy, CROWD, people=20)
+    assert {(one.policy.is_adaptive, one.policy.rank_prior) for one in made} == {
+        (False, False), (True, True),
+    }  # fmt: skip
+
+
 def test_the_interval_is_as_wide_as_the_sample_is_small() -> None:
     policy = Policy(annotators=1, max_votes=1)
     few = [*[Judged(0, 1, 0)] * 90, *[Judged(0, 1, 1)] * 10]
