@@ -27,6 +27,10 @@ class Aggregation(models.Model):
     # From claims to chances.
     offset = models.FloatField()
     slope = models.FloatField()
+    # Their standard errors; null: the fit is older than these.
+    offset_error = models.FloatField(null=True)
+    slope_error = models.FloatField(null=True)
+    error_correlation = models.FloatField(null=True)
     sampled = models.PositiveIntegerField(null=True)  # null: too few for a chance to be shown
     seen = models.JSONField()  # how much there was when it was fitted
 

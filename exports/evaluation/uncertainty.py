@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.special import digamma, logit, polygamma
 
+from annotation.protocol.aggregation.table import MOST_ODDS
 from core.errors import UserError
 from exports.evaluation.coverage import damaged
 from exports.evaluation.integrity import require_unchanged
 from exports.evaluation.scoring import Labels
 from exports.evaluation.worlds import (
-    Audit,
     Flags,
     LabelChances,
+    LogOdds,
     Orders,
     Worlds,
-    read_pairs,
     spread,
 )
 from exports.layout.expert_votes import ExpertVotes, TripletKey, read_expert_votes
-from exports.layout.files import GOLD
+from exports.layout.files import CAMPAIGN, GOLD
 from exports.splits.splits import SPLITS
 from retrieval.ranking.bootstrap import Values
 from retrieval.ranking.metrics import Way
@@ -31,6 +33,13 @@ from retrieval.ranking.records import CandidateRecord, DatasetError, read
 
 KINDS = ("negatives", "positives")  # by label
 LEAST_JUDGED = 10  # of each label by experts, before their share of errors says something
+LAST_DECIMAL = 1e-4  # of a posterior
+MAPPED = "How sure the map from claims to chances is has a share in it."
+EXACT = "Posteriors are taken as exact: the release does not tell how sure they are."
+INDEPENDENT = (
+    "Given the truth, a label is taken to err independently of other labels and of the ranks that "
+    "systems give."
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ def in_worlds(
     """
     if not uncertain:
         return {}
-    worlds, assumed = _worlds(release, split, labels, way, uncertain)
+    worlds, assumed = _worlds(systems, release, split, labels, way, uncertain)
     means = dict(
         zip(systems, worlds.means([*systems.values()], labels).swapaxes(0, 1), strict=True)
     )
@@ -80,7 +89,12 @@ def in_worlds(
 
 
 def _worlds(
-    release: Path, split: str, labels: Labels, way: Way, asked: Uncertainty
+    systems: Mapping[str, Sequence[Orders]],
+    release: Path,
+    split: str,
+    labels: Labels,
+    way: Way,
+    asked: Uncertainty,
 ) -> tuple[Worlds, list[str]]:
     """With what is assumed, in sentences."""
     sizes = [len(judged) for judged in labels.values()]
@@ -88,6 +102,7 @@ def _worlds(
     chances, says = LabelChances(given), []
     if asked.labels:
         chances, assumed = label_chances(release, split)
+        chances = chances.with_ranks(ranks_by(systems.values(), labels))
         says.append(assumed)
     hidden = np.zeros((1, 0), bool)
     if asked.pool_depth:
@@ -101,63 +116,103 @@ def _worlds(
     return Worlds(chances, sizes, hidden, way), says
 
 
-def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
-    """With what is assumed. Experts are right; other labels are drawn by the posterior that
-    they carry, or as blind experts contradict those of the same kind at the same rank."""
-    experts = _experts(release)
-    chances: list[float] = []
-    ours, judged = _Pairs(), _Pairs()
-    for of_split, query, candidate in _candidates(release):
-        said = experts.get((query, candidate.id), ExpertVotes())
-        if candidate.label_source != "expert" and said.sampled_yes != said.sampled_no:
-            judged.add(candidate, said.sampled_yes > said.sampled_no)
-        if of_split == split:
-            chances.append(_chance(candidate, said))
-            ours.add(candidate, False)
-    given, labels = np.array(chances), np.array(ours.labels, bool)
-    guessed = np.isnan(given)
-    known = f"{len(given) - guessed.sum():,} labels are drawn as experts or their posteriors say"
-    if not guessed.any():
-        return LabelChances(given), f"{known}."
-    wrong = np.array(judged.labels, bool) != np.array(judged.verdicts, bool)
-    kinds = []
-    for label, kind in enumerate(KINDS):
-        of_kind = np.array(judged.labels, int) == label
-        kinds.append(f"{wrong[of_kind].sum()} of {of_kind.sum()} {kind}")
-        if of_kind.sum() < LEAST_JUDGED and (guessed & (labels == label)).any():
-            raise UserError(
-                f"{release} does not say how often its labels are wrong: experts judged "
-                f"{of_kind.sum()} of its {kind} blindly, and {LEAST_JUDGED} are needed (`quorum "
-                "experts sample`)."
-            )
-    audit = Audit.of(judged.read(), np.array(judged.verdicts, bool))
-    return LabelChances(given, audit, ours.read()), (
-        f"{known}, {guessed.sum():,} as often wrong as blind experts contradict those of the same "
-        f"label near the same rank ({' and '.join(kinds)})."
+def ranks_by(systems: Iterable[Sequence[Orders]], labels: Labels) -> Values:
+    """A row a judged pair, a column a system: the ranks by its runs, in their geometric mean."""
+    return np.stack(
+        [np.exp(np.mean([_log_ranks(run, labels) for run in runs], axis=0)) for runs in systems],
+        axis=1,
     )
 
 
-@dataclass
-class _Pairs:
-    labels: list[bool] = field(default_factory=list)
-    ranks: list[int] = field(default_factory=list)
-    verdicts: list[bool] = field(default_factory=list)
-
-    def add(self, candidate: CandidateRecord, verdict: bool) -> None:
-        self.labels.append(candidate.label == 1)
-        self.ranks.append(candidate.rank)
-        self.verdicts.append(verdict)
-
-    def read(self) -> Values:
-        return read_pairs(np.array(self.labels, bool), np.array(self.ranks, float))
+def _log_ranks(run: Orders, labels: Labels) -> Values:
+    """What the run leaves out comes after the rest."""
+    ranks: list[int] = []
+    for order, judged in zip(run, labels.values(), strict=True):
+        places = {candidate: place for place, candidate in enumerate(order, 1)}
+        ranks += [places.get(candidate, len(order) + 1) for candidate in judged]
+    return np.log(ranks)
 
 
-def _chance(candidate: CandidateRecord, said: ExpertVotes) -> float:
+def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
+    """With what is assumed. Experts are right; other labels are drawn by the posterior that
+    they carry, or as often wrong as blind experts contradict those of the same kind."""
+    experts = _experts(release)
+    queries: list[str] = []
+    rows: list[tuple[int, float, float | None]] = []
+    judged = np.zeros((2, 2), int)  # by label, by what experts say
+    for of_split, query, candidate in _candidates(release):
+        said = experts.get((query, candidate.id), ExpertVotes())
+        label = int(candidate.label == 1)
+        if candidate.label_source != "expert" and said.sampled_yes != said.sampled_no:
+            judged[label, int(said.sampled_yes > said.sampled_no)] += 1
+        if of_split == split:
+            queries.append(query)
+            rows.append((label, _known(candidate, said), candidate.posterior))
+    labels, known, stated = np.array(rows, float).T
+    drawn = np.isnan(known) & ~np.isnan(stated)
+    parts, says = _by_posteriors(release, queries, stated, drawn) if drawn.any() else ([], "")
+    guessed = np.isnan(known) & np.isnan(stated)
+    kinds = []
+    for label, kind in enumerate(KINDS):
+        pairs = guessed & (labels == label)
+        kinds.append(f"{judged[label, 1 - label]} of {judged[label].sum()} {kind}")
+        if not pairs.any():
+            continue
+        if judged[label].sum() < LEAST_JUDGED:
+            raise UserError(
+                f"{release} does not say how often its labels are wrong: experts judged "
+                f"{judged[label].sum()} of its {kind} blindly, and {LEAST_JUDGED} are needed "
+                "(`quorum experts sample`)."
+            )
+        parts.append((pairs, by_audit(*judged[label].tolist(), pairs=int(pairs.sum()))))
+    sure = f"{len(rows) - guessed.sum():,} labels are drawn as experts or their posteriors say"
+    if guessed.any():
+        sure += (
+            f", {guessed.sum():,} as often wrong as blind experts contradict those of the same "
+            f"kind ({' and '.join(kinds)})"
+        )
+    return LabelChances(known, parts), f"{sure}. {says}{INDEPENDENT}"
+
+
+def _known(candidate: CandidateRecord, said: ExpertVotes) -> float:
     if candidate.label_source == "expert":
         return candidate.label
-    if said.yes != said.no:
-        return said.yes > said.no
-    return np.nan if candidate.posterior is None else candidate.posterior
+    return said.yes > said.no if said.yes != said.no else np.nan
+
+
+def _by_posteriors(
+    release: Path, queries: Sequence[str], stated: Values, drawn: Flags
+) -> tuple[list[tuple[Flags, LogOdds]], str]:
+    """Of the `drawn` pairs, with what is assumed."""
+    odds = logit(stated.clip(LAST_DECIMAL / 2, 1 - LAST_DECIMAL / 2))
+    facts = _facts(release)
+    fits = facts.get("aggregation", ())
+    if not fits or any("offset_error" not in fit for fit in fits):
+        return [(drawn, LogOdds.exact(odds[drawn]))], f"{EXACT} "
+    crowds = facts.get("crowds", [{"query_ids": queries}])
+    crowd_of = {query: place for place, crowd in enumerate(crowds) for query in crowd["query_ids"]}
+    crowd = np.array([crowd_of[query] for query in queries])
+    of_crowds = [drawn & (crowd == place) for place in range(len(fits))]
+    parts = [(pairs, _by_map(odds[pairs], fit)) for pairs, fit in zip(of_crowds, fits, strict=True)]
+    return parts, f"{MAPPED} "
+
+
+def _by_map(odds: Values, fit: Mapping[str, Any]) -> LogOdds:
+    """`odds`: what the map makes of claims, from which these follow."""
+    claims = ((odds - fit["offset"]) / (fit["slope"] or np.inf)).clip(-MOST_ODDS, MOST_ODDS)
+    both = fit["error_correlation"]
+    root = np.array([[1, 0], [both, np.sqrt(1 - both**2)]])
+    errors = np.array([[fit["offset_error"]], [fit["slope_error"]]])
+    read = np.stack([np.ones_like(claims), claims], axis=1)
+    return LogOdds(read, np.array([fit["offset"], fit["slope"]]), errors * root)
+
+
+def by_audit(no: int, yes: int, *, pairs: int) -> LogOdds:
+    """Of labels of one kind, by what experts say of some: the log-odds of a share that is
+    beta-distributed, before any is seen as Jeffreys has it."""
+    mean = digamma(yes + 0.5) - digamma(no + 0.5)
+    error = np.sqrt(polygamma(1, yes + 0.5) + polygamma(1, no + 0.5))
+    return LogOdds(np.ones((pairs, 1)), np.array([mean]), np.array([[error]]))
 
 
 def read_depth(report: Path) -> tuple[Flags, int]:
@@ -172,6 +227,18 @@ def read_depth(report: Path) -> tuple[Flags, int]:
             f"{report} is no report of a pool depth study: write it by `quorum campaign "
             "pool-depth-report STUDY --json`."
         ) from error
+
+
+def _facts(release: Path) -> Mapping[str, Any]:
+    """Empty where a folder has none."""
+    if not (release / CAMPAIGN).is_file():
+        return {}
+    require_unchanged(release, release / CAMPAIGN)
+    try:
+        facts: Mapping[str, Any] = json.loads((release / CAMPAIGN).read_bytes())
+    except ValueError as error:
+        raise damaged(release, error) from error
+    return facts
 
 
 def _experts(release: Path) -> Mapping[TripletKey, ExpertVotes]:

@@ -12,67 +12,99 @@ second as those at its second, and those after its last rank are never.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 
 from exports.evaluation.scoring import Labels, rounded
 from retrieval.ranking.bootstrap import LEVEL, REPLICATES, SEED, Values
 from retrieval.ranking.metrics import METRICS, Way
 
-# Of the coefficients before any pair is seen: how likely 1 is, and how much less with the rank.
-PRIOR_SPREAD = np.array([3.0, 1.0, 3.0, 1.0])
-NEWTON_STEPS = 25
+CERTAIN = 12.0  # log-odds of what is known
+RANKS_SPREAD = 3.0  # of what rankings may add to log-odds, before any label is seen
 Flags = NDArray[np.bool_]
 Cells = NDArray[np.int64]  # a row a query, its candidates best first, by their places in a world
 Orders = Sequence[Sequence[str]]  # what a run ranks of each query of the split, best first
 
 
 @dataclass(frozen=True)
-class LabelChances:
-    """The chance that its label is truly 1, of each judged pair of a split, in its order."""
+class LogOdds:
+    """Of the label 1: linear in what is read of a pair, by coefficients that are normal."""
 
-    chances: Values  # NaN: as `audit` says
-    audit: Audit | None = None
-    pairs: Values | None = None  # what the audit reads of each pair, see `read_pairs`
+    read: Values  # (pairs, coefficients)
+    mean: Values
+    root: Values  # of the coefficients' covariance
 
-    def draw(self, random: np.random.RandomState) -> Flags:
-        chances = self.chances
-        if self.audit is not None and self.pairs is not None:
-            chances = np.where(np.isnan(chances), self.audit.draw(self.pairs, random), chances)
-        drawn: Flags = random.random_sample(len(chances)) < chances
-        return drawn
+    @classmethod
+    def exact(cls, odds: Values) -> LogOdds:
+        return cls(odds[:, None], np.ones(1), np.zeros((1, 1)))
+
+    @property
+    def expected(self) -> Values:
+        return self.read @ self.mean
+
+    def draw(self, random: np.random.RandomState) -> Values:
+        drawn: Values = self.mean + self.root @ random.standard_normal(len(self.mean))
+        return self.read @ drawn
 
 
 @dataclass(frozen=True)
-class Audit:
-    """How likely 1 is the truth, by label and rank: a logistic regression on pairs that experts
-    judged, of normal coefficients."""
+class LabelChances:
+    """How likely 1 is the truth, of each judged pair of a split, in its order."""
 
-    mean: Values
-    root: Values  # of their covariance
+    known: Values  # NaN: as the log-odds say
+    parts: Sequence[tuple[Flags, LogOdds]] = ()  # of which pairs, each by the same coefficients
+    by_ranks: LogOdds | None = None  # what rankings add
 
-    @classmethod
-    def of(cls, pairs: Values, verdicts: Flags) -> Audit:
-        at, precision = np.zeros(len(PRIOR_SPREAD)), np.diag(PRIOR_SPREAD**-2.0)
-        for _ in range(NEWTON_STEPS):
-            chances = expit(pairs @ at)
-            slope = pairs.T @ (verdicts - chances) - precision @ at
-            bend = (pairs.T * (chances * (1 - chances))) @ pairs + precision
-            at = at + np.linalg.solve(bend, slope)
-        return cls(at, np.linalg.cholesky(np.linalg.inv(bend)))
+    def draw(self, random: np.random.RandomState) -> Flags:
+        odds = np.zeros(len(self.known))
+        for pairs, part in self.parts:
+            odds[pairs] = part.draw(random)
+        if self.by_ranks is not None:
+            odds += self.by_ranks.draw(random)
+        drawn: Flags = random.random_sample(len(odds)) < expit(odds)
+        drawn[~np.isnan(self.known)] = self.known[~np.isnan(self.known)] == 1
+        return drawn
 
-    def draw(self, pairs: Values, random: np.random.RandomState) -> Values:
-        chances: Values = expit(pairs @ (self.mean + self.root @ random.standard_normal(4)))
-        return chances
+    def with_ranks(self, ranks: Values) -> LabelChances:
+        """Truths drawn by labels alone would not depend on rankings, and a good system would look
+        as bad as it were if it ranked blindly wherever a label is unsure.
+
+        Given the truth, a label is taken to err independently of the ranks. So both are evidence,
+        and how frequent 1 is at each rank follows from the labels: of most likelihood. `ranks`: a
+        row a pair, a column a system, from 1.
+        """
+        odds = np.where(self.known == 1, CERTAIN, -CERTAIN)
+        for pairs, part in self.parts:
+            odds[pairs] = part.expected.clip(-CERTAIN, CERTAIN)
+        # Each once, and in an order of their own: whoever names the systems otherwise draws alike.
+        read = np.unique(np.hstack([np.log(ranks), 1 / ranks]), axis=1)
+        read = np.hstack([np.ones((len(read), 1)), read - read.mean(axis=0)])
+        return replace(self, by_ranks=_of_ranks(odds, read))
 
 
-def read_pairs(labels: Flags, ranks: Values) -> Values:
-    """(pairs, 4): a column and its logarithmic rank for each label."""
-    return np.stack([~labels, ~labels * np.log(ranks), labels, labels * np.log(ranks)], axis=1)
+def _of_ranks(odds: Values, read: Values) -> LogOdds:
+    """`read`: with a column of ones."""
+    base = float(logit(expit(odds).mean()))
+    evidence, precision = odds - base, RANKS_SPREAD**-2
+
+    def loss(at: Values) -> tuple[float, Values]:
+        prior = base + read @ at
+        likelihood = np.logaddexp(log_expit(prior) + evidence, log_expit(-prior))
+        slope = read.T @ (expit(prior + evidence) - expit(prior)) - precision * at
+        return float(precision * (at @ at) / 2 - likelihood.sum()), -slope
+
+    mean = minimize(loss, np.zeros(read.shape[1]), jac=True, method="BFGS").x
+    prior = expit(base + read @ mean)
+    chance = expit(base + read @ mean + evidence)
+    bend = (read.T * (prior * (1 - prior) - chance * (1 - chance))) @ read
+    values, vectors = np.linalg.eigh(bend + precision * np.eye(len(mean)))
+    # Where the search ends beside the top a bend may be none.
+    return LogOdds(read, mean, (vectors / np.sqrt(values.clip(precision))) @ vectors.T)
 
 
 @dataclass(frozen=True)
@@ -122,13 +154,15 @@ class Worlds:
                 of_run[row, : len(run[row])] = [places.get(one, nothing) for one in run[row]]
         return cells
 
-    def means(self, systems: Sequence[Sequence[Orders]], labels: Labels) -> Values:
+    def means(
+        self, systems: Sequence[Sequence[Orders]], labels: Labels, *, worlds: int = REPLICATES
+    ) -> Values:
         """(worlds, systems, METRICS): of each system the mean over its runs; NaN where no query
         counts."""
         cells = iter(self.cells([run for system in systems for run in system], labels))
         of_system = [[next(cells) for _ in system] for system in systems]
         random = np.random.RandomState(SEED)
-        means = np.full((REPLICATES, len(systems), len(METRICS)), np.nan)
+        means = np.full((worlds, len(systems), len(METRICS)), np.nan)
         for drawn in means:
             world, queries = self.draw(random), len(self.sizes)
             times = np.bincount(random.randint(0, queries, queries), minlength=queries)

@@ -20,7 +20,17 @@ from retrieval.models.corpus import name_of, sources_of
 from retrieval.ranking.records import document
 
 INSTRUCTIONS = "instructions"
-AGGREGATION = ("aggregator", "why", "known", "offset", "slope", "sampled")
+AGGREGATION = (
+    "aggregator",
+    "why",
+    "known",
+    "offset",
+    "slope",
+    "offset_error",
+    "slope_error",
+    "error_correlation",
+    "sampled",
+)
 
 
 def write_facts(

@@ -99,6 +99,9 @@ AGGREGATION_SCHEMA = {
     "known": Maybe({CONTROLS: COUNT, ADJUDICATED: COUNT}),  # not in the oldest
     "offset": NUMBER,
     "slope": NUMBER,
+    "offset_error": Maybe(NUMBER),  # nor these
+    "slope_error": Maybe(NUMBER),
+    "error_correlation": Maybe(NUMBER),
     "sampled": OrNull(COUNT),
     # Only where ranks are a prior.
     "prior": Maybe(NUMBER),

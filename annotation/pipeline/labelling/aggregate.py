@@ -63,9 +63,11 @@ def is_fit_due(campaign: Campaign) -> bool:
 
 
 def is_fitted(campaign: Campaign) -> bool:
-    """Whether the last fit has seen all there is."""
+    """Whether the last fit has seen all there is, and tells all that one tells now."""
     stored = _stored(campaign)
-    return stored is not None and stored.seen == _seen(campaign)
+    if stored is None or stored.offset_error is None:
+        return False
+    return bool(stored.seen == _seen(campaign))
 
 
 def store_fit(campaign: Campaign) -> None:

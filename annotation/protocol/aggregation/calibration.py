@@ -61,6 +61,13 @@ class Calibration:
         spread = np.sqrt(np.einsum("ij,jk,ik->i", rows, self.covariance, rows))
         return float((chances * (1 - chances) * spread).mean())
 
+    @property
+    def errors(self) -> tuple[float, float, float]:
+        """The standard errors of offset and slope, and the correlation of the two."""
+        of_offset, of_slope = np.sqrt(np.diag(self.covariance))
+        both = self.covariance[0, 1] / (of_offset * of_slope)
+        return float(of_offset), float(of_slope), float(both)
+
     def may_be_shown(self, log_odds: Floats) -> bool:
         """`log_odds`: of all items that have votes."""
         return self.sampled >= LEAST_SAMPLED and self.standard_error(log_odds) <= MOST_ERROR

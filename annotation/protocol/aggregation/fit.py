@@ -86,12 +86,16 @@ class Fit:
     def facts(self) -> dict[str, Any]:
         """As a campaign keeps them, and its releases."""
         calibration, claimed_to_true = self.calibration, self.by_audit.map
+        of_offset, of_slope, correlation = self.by_audit.errors
         return {
             "aggregator": self.choice.name,
             "why": self.choice.why,
             "known": dict(self.choice.known),
             "offset": claimed_to_true.offset,
             "slope": claimed_to_true.slope,
+            "offset_error": of_offset,
+            "slope_error": of_slope,
+            "error_correlation": correlation,
             "sampled": calibration.sampled if calibration else None,
             **self._prior_facts(),
         }

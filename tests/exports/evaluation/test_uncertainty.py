@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 from core.errors import UserError
 from exports.comparison.compare import compare
 from exports.comparison.named_runs import named_runs
 from exports.evaluation.evaluate import evaluate
-from exports.evaluation.uncertainty import Uncertainty, label_chances
-from exports.evaluation.worlds import Audit, LabelChances, Worlds, metrics, read_pairs
-from exports.layout.files import GOLD
+from exports.evaluation.uncertainty import Uncertainty, by_audit, label_chances
+from exports.evaluation.worlds import LabelChances, LogOdds, Worlds, metrics
+from exports.layout.files import CAMPAIGN, GOLD
 from retrieval.ranking.metrics import METRICS, Ranking, values
 from tests.exports.support.small_release import small_release
 from tests.support.command_line import quorum
@@ -47,7 +48,8 @@ def test_the_mean_over_worlds_is_that_of_all_labels_weighed_by_their_chances() -
     chances = [0.9, 0.3, 0.2, 0.6, 0.5]
     orders = [["a2", "new", "a1"], ["b1", "b2", "other", "b3"]]
     hidden = np.array([[True, False], [False, False], [True, True]])
-    worlds = Worlds(LabelChances(np.array(chances)), [2, 3], hidden, "qrc")
+    every = np.full(5, True), LogOdds.exact(logit(chances))
+    worlds = Worlds(LabelChances(np.full(5, np.nan), [every]), [2, 3], hidden, "qrc")
     wanted = np.zeros(len(METRICS))
     for drawn in product((0, 1), repeat=5):
         weight = np.prod([p if one else 1 - p for p, one in zip(chances, drawn, strict=True)])
@@ -87,9 +89,11 @@ def test_intervals_cover_the_truth_of_labels_that_err_where_the_usual_ones_do_no
         given = np.where(truth, random.random_sample(truth.shape) >= 0.2, 0)
         given = np.where(truth, given, random.random_sample(truth.shape) < 0.05).astype(bool)
         audited = random.choice(truth.size, 400, replace=False)
-        ranks = np.tile(np.arange(1.0, 9), 150)
-        pairs = read_pairs(given.ravel(), ranks)
-        audit = Audit.of(pairs[audited], truth.ravel()[audited])
+        ranks = np.tile(np.arange(1.0, 9), 150)[:, None]
+        parts = []
+        for kind in (given.ravel(), ~given.ravel()):
+            said = np.bincount(truth.ravel()[audited][kind[audited]], minlength=2).tolist()
+            parts.append((kind, by_audit(*said, pairs=int(kind.sum()))))
         labels = {
             str(row): {f"{row} {at}": int(one) for at, one in enumerate(of)}
             for row, of in enumerate(given)
@@ -99,7 +103,7 @@ def test_intervals_cover_the_truth_of_labels_that_err_where_the_usual_ones_do_no
         wide, narrow = (
             Worlds(chances, [8] * 150, NOTHING_HIDDEN, "qrc").means([[orders]], labels)[:200, 0, AP]
             for chances in (
-                LabelChances(unknown, audit, pairs),
+                LabelChances(unknown, parts).with_ranks(ranks),
                 certain(given.ravel()),
             )
         )
@@ -128,24 +132,25 @@ def release(tmp_path: Path) -> Path:
 
 def test_what_experts_said_is_certain_and_the_rest_as_often_wrong_as_theirs(release: Path) -> None:
     chances, assumed = label_chances(release, "test")
-    said = chances.chances.reshape(20, 2)
+    said = chances.known.reshape(20, 2)
     assert said[:12].tolist() == [[0, 0], *[[1, 0]] * 11]
     assert np.isnan(said[12:]).all()
-    assert chances.audit is not None
-    assert chances.pairs is not None
     random = np.random.RandomState(1)
-    drawn = np.array([chances.audit.draw(chances.pairs, random) for _ in range(500)])
-    positives, negatives = drawn[:, ::2].mean(), drawn[:, 1::2].mean()
+    drawn = np.array([chances.draw(random).reshape(20, 2)[12:] for _ in range(500)])
+    negatives, positives = drawn[..., 1].mean(), drawn[..., 0].mean()
     assert 0.8 < positives < 0.95
     assert 0.005 < negatives < 0.1
     assert assumed == (
         "24 labels are drawn as experts or their posteriors say, 16 as often wrong as blind "
-        "experts contradict those of the same label near the same rank (0 of 12 negatives and 1 "
-        "of 12 positives)."
+        "experts contradict those of the same kind (0 of 12 negatives and 1 of 12 positives). "
+        "Given the truth, a label is taken to err independently of other labels and of the ranks "
+        "that systems give."
     )
 
 
-def test_a_label_is_drawn_by_the_posterior_that_it_carries(release: Path) -> None:
+@pytest.fixture
+def mapped(release: Path) -> Path:
+    """Its labels carry posteriors, and nothing else says how often they are wrong."""
     (release / GOLD).unlink()
     lines = [json.loads(line) for line in (release / "test.jsonl").read_text().splitlines()]
     for query in lines:
@@ -153,11 +158,68 @@ def test_a_label_is_drawn_by_the_posterior_that_it_carries(release: Path) -> Non
             posterior = 0.9 if candidate["label"] else 0.25
             candidate["aggregation"] = {"posterior": posterior, "majority": None}
     (release / "test.jsonl").write_text("".join(json.dumps(query) + "\n" for query in lines))
-    chances, assumed = label_chances(release, "test")
-    assert chances.chances.tolist() == [0.9, 0.25] * 20
-    assert assumed == "40 labels are drawn as experts or their posteriors say."
+    return release
+
+
+def test_a_label_is_drawn_by_the_posterior_that_it_carries(mapped: Path) -> None:
+    chances, assumed = label_chances(mapped, "test")
+    [(pairs, odds)] = chances.parts
+    assert pairs.all()
+    np.testing.assert_allclose(expit(odds.draw(np.random.RandomState(1))), [0.9, 0.25] * 20)
+    assert assumed.startswith(
+        "40 labels are drawn as experts or their posteriors say. Posteriors are taken as exact: "
+        "the release does not tell how sure they are. Given the truth"
+    )
     with pytest.raises(UserError, match="experts judged 0 of its negatives blindly"):
-        label_chances(release, "dev")  # whose labels carry none
+        label_chances(mapped, "dev")  # whose labels carry none
+
+
+def test_the_map_from_claims_to_chances_is_drawn_as_sure_as_each_crowd_s_audit(
+    mapped: Path,
+) -> None:
+    """The first ten queries' audit has no end."""
+    fit = {"offset": -0.5, "slope": 2.0, "error_correlation": -0.5}
+    fits = [
+        fit | {"offset_error": 0.0, "slope_error": 0.0},
+        fit | {"offset_error": 0.3, "slope_error": 0.1},
+    ]
+    crowds = [{"query_ids": [f"q{n}" for n in some]} for some in (range(10), range(10, 20))]
+    (mapped / CAMPAIGN).write_text(json.dumps({"aggregation": fits, "crowds": crowds}))
+    chances, assumed = label_chances(mapped, "test")
+    assert "How sure the map from claims to chances is has a share in it." in assumed
+    (sure, endless), (unsure, small) = chances.parts
+    assert np.flatnonzero(sure).tolist() == [*range(20)]
+    assert np.flatnonzero(unsure).tolist() == [*range(20, 40)]
+    random = np.random.RandomState(1)
+    np.testing.assert_allclose(expit(endless.draw(random)), [0.9, 0.25] * 10)
+    np.testing.assert_allclose(expit(small.expected), [0.9, 0.25] * 10)
+    # A claim of 1.3486 makes 2.1972 of -0.5 + 2 * 1.3486: log-odds of 0.9. The variance there is
+    # 0.3 ** 2 + (0.1 * 1.3486) ** 2 - 0.3 * 0.1 * 1.3486.
+    spread = np.square(small.read @ small.root).sum(axis=1)
+    np.testing.assert_allclose(spread[0], 0.06773, atol=1e-5)
+    drawn = np.array([small.draw(random)[0] for _ in range(2000)])
+    assert drawn.std() == pytest.approx(spread[0] ** 0.5, rel=0.1)
+
+
+def test_an_unsure_label_is_likelier_a_positive_the_higher_systems_rank_it() -> None:
+    """By Bayes: six of ten pairs at rank 1 are positive and none of the others, by a label that is
+    right four times in five."""
+    queries, random = 2000, np.random.RandomState(2)
+    truth = np.zeros((queries, 5), bool)
+    truth[:, 0] = random.random_sample(queries) < 0.6
+    label = (truth ^ (random.random_sample(truth.shape) < 0.2)).ravel()
+    # As an audit without end finds them, whatever the rank.
+    share = {one: truth.ravel()[label == one].mean() for one in (False, True)}
+    odds = LogOdds.exact(logit(np.where(label, share[True], share[False])))
+    ranks = np.tile(np.arange(1.0, 6), queries)[:, None]
+    blind = LabelChances(np.full(label.size, np.nan), [(np.full(label.size, True), odds)])
+    drawn = np.mean([blind.with_ranks(ranks).draw(random) for _ in range(50)], axis=0)
+    first = ranks[:, 0] == 1
+    yes = 0.6 * 0.8 / (0.6 * 0.8 + 0.4 * 0.2)
+    no = 0.6 * 0.2 / (0.6 * 0.2 + 0.4 * 0.8)
+    assert drawn[first & label].mean() == pytest.approx(yes, abs=0.03)
+    assert drawn[first & ~label].mean() == pytest.approx(no, abs=0.03)
+    assert drawn[~first].mean() < 0.02
 
 
 def test_both_commands_show_the_wider_intervals_beside_the_usual_ones(

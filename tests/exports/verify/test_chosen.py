@@ -61,6 +61,14 @@ def test_its_files_choose_the_same(release: Path, campaign: Campaign) -> None:
     assert report.differences == []
     assert not any("which aggregator was chosen" in one for one in report.unchecked)
 
+    def older(stated: dict[str, Any]) -> None:
+        """It does not tell how sure the map is."""
+        for name in ("offset_error", "slope_error", "error_correlation"):
+            del stated[name]
+
+    change_facts(release, older)
+    assert "campaign.json: " not in found(release)
+
 
 @pytest.mark.parametrize(
     ("name", "other"),
@@ -70,6 +78,8 @@ def test_its_files_choose_the_same(release: Path, campaign: Campaign) -> None:
         ("known", {"controls": 48, "adjudicated": 1}),
         ("offset", 0.1),
         ("slope", 0.9),
+        ("offset_error", 0.01),
+        ("error_correlation", 0.9),
         ("sampled", 61),
         ("sampled", None),
     ],

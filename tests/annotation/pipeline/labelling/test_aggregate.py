@@ -175,6 +175,10 @@ def test_the_last_fit_has_seen_all_work_and_exclusions(annotators: Annotators) -
     campaign = annotators.campaign
     relabel(campaign, hits_of(campaign))
     assert aggregate.is_fitted(campaign)
+    Aggregation.objects.update(offset_error=None)  # as older fits have it
+    assert not aggregate.is_fitted(campaign)
+    fit_to_all(campaign)
+    assert aggregate.is_fitted(campaign)
     ada = Worker.objects.get(worker_id="ada")
     Exclusion.objects.create(campaign=campaign, worker=ada, failures=1, reviewed=1)
     assert not aggregate.is_fitted(campaign)
