@@ -8,11 +8,16 @@ from typing import Annotated, Any
 import typer
 from django.conf import settings
 
-from annotation.analytics.quality.answer_accuracy import correctness, judged_outcomes
+from annotation.analytics.quality.answer_accuracy import (
+    answer_labels,
+    correctness,
+    judged_outcomes,
+)
 from annotation.pipeline.setup.create import get_campaign
 from core.command import Device, Result, progress
 from core.errors import UserError
 from core.output import Rendered, Rows
+from core.text.words import plural
 from retrieval.answering import ablations
 from retrieval.answering.ablations import FULL, PAPER_SOURCE, OpenSystems, System, index_named
 from retrieval.answering.answer import CANDIDATES
@@ -78,8 +83,8 @@ def _judged(result: Result) -> Rendered:
     return [
         Rows(HEAD, map(_cells, result["systems"])),
         "",
-        f"{result['questions']:,} questions; {result['left_out']:,} more are left out, of which an "
-        "answer has no label.",
+        f"{result['questions']:,} questions; {result['left_out']:,} more are left out "
+        f"({plural(result['unjudged'], 'answer')} without a label).",
         f"{said} intervals over the questions; p: a paired randomization test.",
         f"The paper's are accuracies in percent, of {result['paper']}.",
     ]
@@ -176,10 +181,21 @@ def _by_people(judge: str, file: Path | None) -> Result:
     head = {"judge": campaign.name, "level": LEVEL}
     if file is None:
         return {**head, "sources": correctness(campaign), "paper": PAPER_CORPUS}
-    scored, left_out = judged_outcomes(campaign, read_answers(file))
-    questions = len(next(iter(scored.values())))
-    counts = {"file": str(file), "questions": questions, "left_out": left_out}
-    return {**head, **counts, "systems": compared(scored), "paper": PAPER_SOURCE}
+    judged = judged_outcomes(answer_labels(campaign), read_answers(file))
+    if not judged.questions:
+        raise UserError(
+            f"{campaign} has no label for the answers to any of these questions yet: create it "
+            "from this file, and let people judge first."
+        )
+    return {
+        **head,
+        "file": str(file),
+        "questions": judged.questions,
+        "left_out": judged.left_out,
+        "unjudged": judged.unjudged,
+        "systems": compared(judged.scored),
+        "paper": PAPER_SOURCE,
+    }
 
 
 def _ablated(

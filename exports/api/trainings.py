@@ -53,6 +53,11 @@ class TrainingSent(serializers.Serializer[dict[str, Any]]):
         choices=list(SPLITS), default=WantedTraining.split, help_text="that a model scores"
     )
     size = Text(max_length=20, default=WantedTraining.size, help_text="of an experiment")
+    judge = serializers.SlugField(
+        max_length=60,
+        required=False,
+        help_text="campaign whose people judged the answers of an experiment",
+    )
 
 
 class RecipesAnswer(serializers.Serializer[dict[str, Any]]):

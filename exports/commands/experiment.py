@@ -26,6 +26,15 @@ def experiment(
     ],
     release: ReleaseFolder,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="For the report, data and plot.")],
+    judge: Annotated[
+        str,
+        typer.Option(
+            metavar="CAMPAIGN",
+            help="Of an experiment of answers: count what people of a campaign of the task "
+            "`answer` said of them.",
+            show_default=False,
+        ),
+    ] = "",
     size: Annotated[str, typer.Option(help="One of the file's sizes.")] = "paper",
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
@@ -36,5 +45,12 @@ def experiment(
     wanted = read_experiment(file)
     with progress(None, "Training", " steps") as bar:
         return run_experiment(
-            wanted, release, out, size=size, device=device, begin=announce(bar), step=bar.update
+            wanted,
+            release,
+            out,
+            size=size,
+            device=device,
+            begin=announce(bar),
+            step=bar.update,
+            judge=judge,
         )

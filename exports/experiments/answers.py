@@ -2,7 +2,8 @@
 the database by whole systems, each a retriever with or without a selector.
 
 Each model is trained by its recipe, with a stage fewer where a system is not tuned; of its seeds
-the best answers. The index that people search stays the one that it was.
+the best answers. The index that people search stays the one that it was. What the systems answered
+is written for people to judge; a campaign where they did takes the place of the known answers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from annotation.analytics.quality.answer_accuracy import Judged, answer_labels, judged_outcomes
+from annotation.pipeline.setup.create import get_campaign
+from core.errors import UserError
+from core.text.clean import question_key
+from core.text.words import plural
 from exports.experiments.experiment import ACCURACY, System
 from exports.experiments.release_materials import QUESTIONS
 from exports.experiments.table import NOTE, markdown, printed
@@ -18,12 +24,16 @@ from retrieval.answering.ablations import OpenSystems
 from retrieval.answering.ablations import System as Parts
 from retrieval.answering.answer import CANDIDATES, Answerer
 from retrieval.answering.answer_match import PROXY
-from retrieval.answering.known_answers import read_known
+from retrieval.answering.answers_file import given_answers, write_answers
+from retrieval.answering.known_answers import KnownQuestion, read_known
 from retrieval.answering.scoring import Outcome, compared, outcomes
 from retrieval.indexing.build import build_index
 from retrieval.ranking.bootstrap import LEVEL
 from retrieval.ranking.fusion import ALONE, BM25
 from retrieval.training.recipes.recipe import Recipe
+
+ANSWERS = "-answers.jsonl"
+Asked = Mapping[str, Mapping[str, Sequence[Outcome]]]  # by file and system
 
 
 class Model(NamedTuple):
@@ -34,6 +44,7 @@ class Model(NamedTuple):
 
 
 def run_answers(run: Run) -> dict[str, Any]:
+    labels = answer_labels(get_campaign(run.judge)) if run.judge else None
     systems = [one for one in run.experiment.systems if one.recipe is not None]
     models = {one.name: dict(_models(run, one)) for one in systems}
     every = {model.name: model.recipe for of in models.values() for model in of.values()}
@@ -53,14 +64,29 @@ def run_answers(run: Run) -> dict[str, Any]:
             system: outcomes(answerer, questions, CANDIDATES, run.step)
             for system, answerer in answerers.items()
         }
+    _write_answers(run, known, asked)
+    judged = {
+        name: Judged(of, len(known[name]), 0, 0)
+        if labels is None
+        else judged_outcomes(labels, given_answers(known[name], of), of)
+        for name, of in asked.items()
+    }
+    about = _about_people(run, judged)
     result = {
         "title": run.experiment.title,
-        "report": str(run.path(".md")),
+        "report": str(run.report(".md")),
         "release": str(run.release),
         "against": run.experiment.against,
+        "judge": run.judge,
         "answers": {
-            name: {"questions": len(known[name]), "systems": _compared(run, of)}
-            for name, of in asked.items()
+            name: {
+                "questions": of.questions,
+                "left_out": of.left_out,
+                "unjudged": of.unjudged,
+                "systems": _compared(run, of.scored),
+            }
+            for name, of in judged.items()
+            if of.questions
         },
         "papers": [
             _printed(system, run.experiment.source)
@@ -70,7 +96,9 @@ def run_answers(run: Run) -> dict[str, Any]:
         "notes": [
             run.note(every.values()),
             f"In percent, with {LEVEL:.0%} bootstrap intervals over the questions; p: a paired "
-            f"randomization test against {run.experiment.against}. Right: {PROXY}.",
+            f"randomization test against {run.experiment.against}. Right: "
+            f"{f'as people of {run.judge} said' if run.judge else PROXY}.",
+            about,
             NOTE,
         ],
     }
@@ -105,6 +133,45 @@ def _answerer(
     selector = str(run.model(of_system["selector"].name)) if "selector" in of_system else None
     retrievers = (BM25,) if system.answering.search == BM25 else ALONE
     return opened.answerer(Parts(system.name, index, selector, retrievers))
+
+
+def _write_answers(run: Run, known: Mapping[str, Sequence[KnownQuestion]], asked: Asked) -> None:
+    """Of all files in one, each question once."""
+    every: dict[str, tuple[KnownQuestion, dict[str, list[Outcome]]]] = {}
+    for name, questions in known.items():
+        for number, question in enumerate(questions):
+            of = {system: [outcomes[number]] for system, outcomes in asked[name].items()}
+            if any(one.best for [one] in of.values()):
+                every.setdefault(question_key(question.text), (question, of))
+    write_answers(
+        run.path(ANSWERS),
+        [question for question, _ in every.values()],
+        {
+            system: [one for _, of in every.values() for one in of[system]]
+            for system in next(iter(asked.values()))
+        },
+    )
+
+
+def _about_people(run: Run, judged: Mapping[str, Judged]) -> str:
+    """How answers come to be judged; UserError where none is yet."""
+    how = (
+        "create a campaign of the task `answer` from the queries in "
+        f"{run.portable(run.path(ANSWERS))}"
+    )
+    if not run.judge:
+        return f"To have people judge the answers, {how}."
+    unjudged = sum(of.unjudged for of in judged.values())
+    left_out = sum(of.left_out for of in judged.values())
+    if not unjudged:
+        return f"People of {run.judge} judged all answers."
+    said = (
+        f"{run.judge} has no label for {plural(unjudged, 'answer')} yet, which leaves "
+        f"out {plural(left_out, 'question')}: let its people finish, or {how}."
+    )
+    if not any(of.questions for of in judged.values()):
+        raise UserError(said)
+    return said
 
 
 def _compared(run: Run, asked: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from exports.evaluation.pair_intervals import ends, p_value
 from exports.evaluation.score_model import ScoreRequest, score
 from exports.experiments.answers import run_answers
 from exports.experiments.experiment import SEARCHED, Experiment, MeasuredSet, System
+from exports.experiments.sizes import NO_ANSWERS
 from exports.experiments.table import NOTE, markdown, printed
 from exports.experiments.training import Begin, Run, Step, Training, best, change
 from retrieval.encoders.lazy import classes_of
@@ -52,14 +53,18 @@ def run_experiment(
     device: str,
     begin: Begin,
     step: Step,
+    judge: str = "",
 ) -> dict[str, Any]:
     """What `compare` gives, with sets and the paper's figures; report, data and plot lie in `out`.
 
-    All recipes are read before the first is trained.
+    All recipes are read before the first is trained. `judge`: the campaign whose people's labels
+    of answers count, in an experiment of answers.
     """
-    run = Run(experiment, release, out, size, device, begin, step)
+    run = Run(experiment, release, out, size, device, begin, step, judge)
     if experiment.questions:
         return run_answers(run)
+    if judge:
+        raise UserError(NO_ANSWERS.format(experiment.name))
     recipes = dict(_recipes(run))
     _require_retrievers(experiment, recipes)
     _require_heads(experiment, recipes)

@@ -1,10 +1,11 @@
-"""The sizes that each experiment has: settings in place of its recipes' own. Light."""
+"""What is known of experiments before any is read, such as the sizes that each has. Light."""
 
 from collections.abc import Mapping
 from typing import Any
 
 LAMBDA, LAST = "lambda", "last"
 TINY = "tiny"
+NO_ANSWERS = "{} asks no questions: people judge the answers of experiments with `questions` alone."
 # A file may name others, and other settings for these.
 SIZES: Mapping[str, Mapping[str, Any]] = {
     TINY: {

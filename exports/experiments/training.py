@@ -42,6 +42,7 @@ class Run:
     device: str
     begin: Begin
     step: Step
+    judge: str = ""  # a campaign whose people judged the answers
 
     @property
     def prefix(self) -> str:
@@ -52,6 +53,9 @@ class Run:
 
     def path(self, ending: str) -> Path:
         return self.out / f"{self.prefix}{ending}"
+
+    def report(self, ending: str) -> Path:
+        return self.path(f"-judged-by-{self.judge}{ending}" if self.judge else ending)
 
     def model(self, name: str) -> Path:
         """The folder of its training."""
@@ -119,9 +123,9 @@ class Run:
 
     def write(self, result: Mapping[str, Any], report: str) -> None:
         """What is kept names no folder of this machine."""
-        kept = {**result, "report": self.path(".md").name, "release": self.release.name}
-        write_whole(self.path(".md"), [report.encode()])
-        write_whole(self.path(".json"), [json.dumps(kept, indent=2).encode(), b"\n"])
+        kept = {**result, "report": self.report(".md").name, "release": self.release.name}
+        write_whole(self.report(".md"), [report.encode()])
+        write_whole(self.report(".json"), [json.dumps(kept, indent=2).encode(), b"\n"])
 
     def require(self, recipes: Iterable[Recipe], others: Iterable[Path]) -> None:
         """Before hours of training: all materials and other files are there."""

@@ -17,9 +17,11 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from annotation.access.audit_log import Actor, logged
-from annotation.access.roles import DOWNLOAD, campaigns_where
+from annotation.access.roles import DOWNLOAD, SEE_VOTES, campaigns_where
+from annotation.models import Campaign
+from annotation.protocol.policy.tasks import ANSWER
 from core.errors import UserError
-from exports.experiments.sizes import SIZES
+from exports.experiments.sizes import NO_ANSWERS, SIZES
 from exports.layout.files import SPLIT_FILES
 from exports.models import Release
 from retrieval.jobs.queue import cancel, request
@@ -44,6 +46,7 @@ class WantedTraining:
     name: str = ""  # of the model that a training makes; else its recipe's
     split: str = "test"  # that a model scores
     size: str = "cpu"  # of an experiment
+    judge: str = ""  # a campaign whose people judged an experiment's answers
 
     @property
     def model(self) -> str:
@@ -84,6 +87,12 @@ def releases_for(user: User) -> QuerySet[Release]:
     return rows.defer("stats", "changes").order_by("-pk")
 
 
+def judges_for(user: User) -> QuerySet[Campaign]:
+    """Those where people judge answers, of which the person may know the labels."""
+    of_answers = campaigns_where(user, SEE_VOTES).filter(policy_data__task=ANSWER.name)
+    return of_answers.order_by("name")
+
+
 def start_training(wanted: WantedTraining, *, by: Actor) -> Job:
     """UserError where it cannot be done, or is under way."""
     assert by.user is not None
@@ -115,6 +124,10 @@ def _request(wanted: WantedTraining, by: User) -> Job:
     if not release.exists():
         raise UserError(f"There is no release {wanted.release} that you may download: choose one.")
     _CHECKS[wanted.kind](wanted)
+    if wanted.judge and not judges_for(by).filter(name=wanted.judge).exists():
+        raise UserError(
+            f"There is no campaign {wanted.judge} of the task `answer` whose labels you may see."
+        )
     return request(wanted.kind, wanted.subject, asdict(wanted), by=by)
 
 
@@ -134,16 +147,18 @@ def _check_experiment(wanted: WantedTraining) -> None:
     sizes = sizes_of(wanted.of)
     if wanted.size not in sizes:
         raise UserError(f"{wanted.of} has no size {wanted.size!r}: choose {', '.join(sizes)}.")
+    if wanted.judge and not _values(experiment_file(wanted.of)).get("questions"):
+        raise UserError(NO_ANSWERS.format(wanted.of))
 
 
 def sizes_of(experiment: str) -> list[str]:
-    return list(_sizes(experiment_file(experiment)))
+    return list({**SIZES, **_values(experiment_file(experiment)).get("sizes", {})})
 
 
 @cache
-def _sizes(path: Path) -> tuple[str, ...]:
+def _values(path: Path) -> Mapping[str, Any]:
     values: Any = load_yaml(path, "experiment")
-    return tuple({**SIZES, **values.get("sizes", {})})
+    return values  # type: ignore[no-any-return]
 
 
 def recipe_file(name: str) -> Path:

@@ -109,6 +109,7 @@ def _experiment_run(wanted: WantedTraining, release: Path, stages: _Stages) -> R
         device=settings.ENCODER_DEVICE,
         begin=stages.begin,
         step=stages.step,
+        judge=wanted.judge,
     )
     plot = Path(result["report"]).with_name(f"{Path(result['report']).stem}-hit.svg")
     return {

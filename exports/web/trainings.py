@@ -25,6 +25,7 @@ from exports.experiments.training_requests import (
     WantedTraining,
     cancel_training,
     experiments,
+    judges_for,
     plot_of,
     recipes,
     releases_for,
@@ -60,8 +61,8 @@ OF: Mapping[Kind, Callable[[], forms.ChoiceField]] = {
     "score": lambda: _choice("Model", _models()),
     "experiment": lambda: _choice("Experiment", experiments()),
 }
-MORE: Mapping[Kind, Callable[[], dict[str, forms.Field]]] = {
-    "train": lambda: {
+MORE: Mapping[Kind, Callable[[Iterable[str]], dict[str, forms.Field]]] = {
+    "train": lambda _: {
         "name": forms.CharField(
             label="Name of the model",
             required=False,
@@ -69,8 +70,16 @@ MORE: Mapping[Kind, Callable[[], dict[str, forms.Field]]] = {
             help_text="Without one, the recipe's name.",
         )
     },
-    "score": lambda: {"split": _choice("Split", SPLITS, initial="test")},
-    "experiment": lambda: {"size": _choice("Size", _sizes(), initial="cpu")},
+    "score": lambda _: {"split": _choice("Split", SPLITS, initial="test")},
+    "experiment": lambda judges: {
+        "size": _choice("Size", _sizes(), initial="cpu"),
+        "judge": forms.ChoiceField(
+            label="Answers are right by",
+            choices=[("", "known answers"), *((name, f"people of {name}") for name in judges)],
+            required=False,
+            help_text="Of experiments of answers.",
+        ),
+    },
 }
 TITLES: Mapping[Kind, str] = {
     "train": "Train a model",
@@ -82,13 +91,15 @@ TITLES: Mapping[Kind, str] = {
 class TrainingForm(forms.Form):
     """What one of the three is asked with."""
 
-    def __init__(self, kind: Kind, releases: Releases, data: Any = None) -> None:
+    def __init__(
+        self, kind: Kind, releases: Releases, judges: Iterable[str], data: Any = None
+    ) -> None:
         super().__init__(data, prefix=kind)
         self.kind, self.title, self._releases = kind, TITLES[kind], releases
         self.fields["of"] = OF[kind]()
         help_text = "" if releases else "There is no release yet that you can download."
         self.fields["release"] = _choice("Release", releases, help_text=help_text)
-        self.fields |= MORE[kind]()
+        self.fields |= MORE[kind](judges)
 
     def wanted(self) -> WantedTraining:
         said = dict(self.cleaned_data)
@@ -106,8 +117,9 @@ def trainings(request: HttpRequest) -> HttpResponse:
     asked = request.POST.get("kind", "")
     newest = releases_for(user)[:MOST_RELEASES] if may_train else []
     releases = {f"{one.campaign}-{one.number}": one for one in newest}
+    judges = judges_for(user).values_list("name", flat=True)[:MOST_RELEASES]
     some = {
-        kind: TrainingForm(kind, releases, request.POST if kind == asked else None)
+        kind: TrainingForm(kind, releases, judges, request.POST if kind == asked else None)
         for kind in KINDS
         if may_train
     }

@@ -16,6 +16,7 @@ from core.text.clean import pair_key, question_key
 from retrieval.answering.known_answers import KnownQuestion
 from retrieval.answering.scoring import Outcome
 from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION
+from retrieval.models import QaPair
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,22 @@ class GivenAnswers:
     answers: Sequence[Given]
 
 
+def given_answers(
+    questions: Sequence[KnownQuestion], scored: Mapping[str, Sequence[Outcome]]
+) -> list[GivenAnswers]:
+    """`scored`: by the systems' names, in the order of the questions."""
+    return [
+        GivenAnswers(
+            question_key(question.text),
+            [Given(pair.pair_key, systems) for pair, systems in _by_pair(outcomes)],
+        )
+        for question, outcomes in _by_question(questions, scored)
+    ]
+
+
 def write_answers(
     path: Path, questions: Sequence[KnownQuestion], scored: Mapping[str, Sequence[Outcome]]
 ) -> None:
-    """`scored`: by the systems' names, in the order of the questions."""
     lines = [
         json.dumps({"query": question.text, "candidates": _candidates(question, outcomes)})
         for question, outcomes in _by_question(questions, scored)
@@ -56,24 +69,28 @@ def _by_question(
 def _candidates(
     question: KnownQuestion, outcomes: Mapping[str, Outcome]
 ) -> list[dict[str, object]]:
-    """Each pair once, however many systems answer with it."""
-    systems: dict[str, dict[str, bool]] = {}
-    pairs = {}
-    for name, outcome in outcomes.items():
-        if outcome.best:
-            pairs[outcome.best.pair_key] = outcome.best
-            systems.setdefault(outcome.best.pair_key, {})[name] = outcome.answered
-    if not pairs:
+    given = _by_pair(outcomes)
+    if not given:
         raise UserError(f"No system finds a pair for {question.text!r}: leave the question out.")
     return [
         {
             "question": pair.question,
             "answer": pair.answer,
             "label": None,
-            "systems": systems[key],
+            "systems": systems,
         }
-        for key, pair in pairs.items()
+        for pair, systems in given
     ]
+
+
+def _by_pair(outcomes: Mapping[str, Outcome]) -> list[tuple[QaPair, dict[str, bool]]]:
+    """Each pair once, however many systems answer with it."""
+    given: dict[str, tuple[QaPair, dict[str, bool]]] = {}
+    for name, outcome in outcomes.items():
+        if outcome.best:
+            _, systems = given.setdefault(outcome.best.pair_key, (outcome.best, {}))
+            systems[name] = outcome.answered
+    return list(given.values())
 
 
 def read_answers(path: Path) -> list[GivenAnswers]:

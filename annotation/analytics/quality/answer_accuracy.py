@@ -1,6 +1,7 @@
 """How often answers are right, by what people said of them: of systems, and of a corpus."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,29 +25,32 @@ def answer_labels(campaign: Campaign) -> Labels:
     return {(question, pair): int(label or 0) for question, pair, label in rows}
 
 
+@dataclass(frozen=True)
+class Judged:
+    scored: Mapping[str, Sequence[Outcome]]  # by system, of questions whose answers all have labels
+    questions: int
+    left_out: int  # other questions
+    unjudged: int  # answers to these that lack a label
+
+
 def judged_outcomes(
-    campaign: Campaign, given: Sequence[GivenAnswers]
-) -> tuple[dict[str, list[Outcome]], int]:
-    """By system, over the questions of which every answer has a label; how many are left out."""
-    labels = answer_labels(campaign)
-    names = list(
-        dict.fromkeys(name for one in given for each in one.answers for name in each.systems)
-    )
-    scored: dict[str, list[Outcome]] = {name: [] for name in names}
-    left_out = 0
+    labels: Labels, given: Sequence[GivenAnswers], systems: Iterable[str] | None = None
+) -> Judged:
+    """Without `systems`, of all that answer."""
+    if systems is None:
+        systems = (name for one in given for each in one.answers for name in each.systems)
+    scored: dict[str, list[Outcome]] = {name: [] for name in systems}
+    left_out = unjudged = 0
     for one in given:
-        if any((one.question_key, each.pair_key) not in labels for each in one.answers):
+        lacking = sum((one.question_key, each.pair_key) not in labels for each in one.answers)
+        if lacking:
             left_out += 1
+            unjudged += lacking
             continue
         by_system = {name: each for each in one.answers for name in each.systems}
-        for name in names:
-            scored[name].append(_outcome(name, one.question_key, by_system, labels))
-    if left_out == len(given):
-        raise UserError(
-            f"{campaign} has no label for the answers to any of these questions yet: create it "
-            "from this file, and let people judge first."
-        )
-    return scored, left_out
+        for name, outcomes in scored.items():
+            outcomes.append(_outcome(name, one.question_key, by_system, labels))
+    return Judged(scored, len(given) - left_out, left_out, unjudged)
 
 
 def _outcome(name: str, question: str, by_system: Mapping[str, Given], labels: Labels) -> Outcome:

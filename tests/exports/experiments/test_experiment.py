@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from annotation.pipeline.setup.create import create_campaign, policy_from
 from core.command import Error
 from core.errors import UserError
+from core.text.words import plural
 from exports.experiments import training
 from exports.experiments.experiment import read_experiment
 from exports.experiments.training import change
@@ -291,8 +293,10 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
     words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
     quorum("experiment", str(file), *words, "--device", "cpu")
     printed = capsys.readouterr().out
+    assert "task `answer` from the queries in" in printed
     assert "bing (A paper, Table 4; not run here: pages of the web)" in printed
-    found = json.loads(next((tmp_path / "out").glob("*.json")).read_text())
+    [report] = (tmp_path / "out").glob("*.json")
+    found = json.loads(report.read_text())
     systems = found["answers"]["NQ"]["systems"]
     assert list(systems) == ["all", "words", "untuned", "alone"]
     assert systems["all"]["difference"] is None
@@ -304,6 +308,21 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
     assert names == ["retriever", "retriever-untuned", "selector", "selector-untuned"]
     assert chosen_index().path == index.path
     assert chosen_index().chosen_at == index.chosen_at  # no other one was, in between
+
+    # People judge the answers, and the table counts what they say.
+    [answers] = (tmp_path / "out").glob("*-answers.jsonl")
+    rules = policy_from({"task": "answer"})
+    people = create_campaign("people", policy=rules, seed=7, queries=answers).triplets
+    words += ["--judge", "people"]
+    yet = f"no label for {plural(people.count(), 'answer')} yet, which leaves out 1 question: let"
+    with pytest.raises(Error, match=yet):
+        quorum("experiment", str(file), *words, "--device", "cpu")
+    people.update(label=1, label_source="votes", status="labelled")
+    quorum("experiment", str(file), *words, "--device", "cpu")
+    assert "People of people judged all answers." in capsys.readouterr().out
+    found = json.loads(next((tmp_path / "out").glob("*-judged-by-people.json")).read_text())
+    systems = found["answers"]["NQ"]["systems"]
+    assert {one["accuracy"]["value"] for one in systems.values()} == {1}
 
 
 @pytest.mark.django_db

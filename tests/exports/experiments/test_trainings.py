@@ -51,6 +51,8 @@ def release(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> R
     (folder / "experiments").mkdir(parents=True)
     (folder / "small.yaml").write_text(yaml.safe_dump(recipe))
     (folder / "experiments" / "table.yaml").write_text(yaml.safe_dump(table))
+    asking = {**table, "questions": {"NQ": "nq.jsonl"}}
+    (folder / "experiments" / "asking.yaml").write_text(yaml.safe_dump(asking))
     monkeypatch.setattr(training_requests, "RECIPES", folder)
     campaign: Campaign = make_campaign("demo")
     return stored_release(campaign)
@@ -167,7 +169,8 @@ def test_what_cannot_be_done_is_refused_on_the_page(release: Release, adas: Clie
 def test_a_program_asks_for_the_same(release: Release, ada: User) -> None:
     program = Program(ada)
     listed = program.get("recipes").json()
-    assert listed == {"recipes": ["small"], "experiments": {"table": ["tiny", "cpu", "paper"]}}
+    sizes = ["tiny", "cpu", "paper"]
+    assert listed == {"recipes": ["small"], "experiments": {"asking": sizes, "table": sizes}}
     sent = {"kind": "train", "of": "small", "campaign": "demo", "number": 1}
     answer = program.post("trainings", sent, key="one")
     assert answer.status_code == 202
@@ -182,6 +185,21 @@ def test_a_program_asks_for_the_same(release: Release, ada: User) -> None:
     ]
     gone = {**sent, "number": 9}
     assert "demo-9" in program.post("trainings", gone, key="two").json()["detail"]
+
+
+def test_people_s_judgments_are_asked_for_by_who_may_see_them(
+    release: Release, ada: User, adas: Client
+) -> None:
+    program = Program(ada)
+    sent = {"kind": "experiment", "of": "asking", "campaign": "demo", "number": 1, "judge": "right"}
+    unseen = "There is no campaign right of the task `answer` whose labels you may see."
+    make_campaign("right", task="answer")
+    assert program.post("trainings", sent, key="one").json()["detail"] == unseen
+    ada.user_permissions.add(Permission.objects.get(codename="view_judgment"))
+    wrong = {**sent, "of": "table"}
+    assert "asks no questions" in program.post("trainings", wrong, key="two").json()["detail"]
+    assert "people of right" in text_of(adas.get(LIST))
+    assert asked(adas, "experiment", "asking", size="tiny", judge="right").arguments["judge"]
 
 
 def test_another_s_training_does_not_exist(release: Release, adas: Client) -> None:

@@ -339,7 +339,7 @@ def test_an_answer_without_a_label_leaves_its_question_out(
     tied = campaign.triplets.filter(candidate__query__key="bread")
     tied.update(status="unresolved", label=None, label_source=None)
     found = figures(capsys, str(answers), "--judge", "right")
-    assert (found["questions"], found["left_out"]) == (4, 1)
+    assert (found["questions"], found["left_out"], found["unjudged"]) == (4, 1, 2)
 
 
 def test_a_corpus_is_as_right_as_people_say(
