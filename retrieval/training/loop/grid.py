@@ -65,7 +65,7 @@ class StageTraining:
         return [best, *others]
 
     def trained(self, place: Path, settings: Settings, seed: int, progress: Progress) -> Trained:
-        recipe, stage = self.recipe, self.stage
+        recipe, stage = self.recipe, self.stage.at(settings)
         plan = Plan(
             settings=settings,
             epochs=stage.epochs,
@@ -81,7 +81,7 @@ class StageTraining:
         order = {
             **self.order,
             "recipe": recipe.to_dict(),
-            "stage": stage.to_dict(),
+            "stage": self.stage.to_dict(),
             "base": self.base,
             **asdict(plan),
         }

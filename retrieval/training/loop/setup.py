@@ -58,15 +58,22 @@ def setup_of(recipe: Recipe, stage: Stage, settings: Settings, base: str, device
         else SentenceTransformerTrainingArguments,
         options={"multi_dataset_batch_sampler": SAMPLERS[stage.curriculum]},
         batches=batches,
-        comparable=_comparable(recipe, stage) if settings.objectives else None,
+        comparable=_comparable(recipe, stage) if _is_scaled(stage, settings) else None,
     )
+
+
+def _is_scaled(stage: Stage, settings: Settings) -> bool:
+    """Unlike in other combinations."""
+    return bool(settings.objectives) or any("weight" in task.searched for task in stage.tasks)
 
 
 def _comparable(recipe: Recipe, stage: Stage) -> Losses:
     """Lambdas and weights scale a loss: the lowest would be that of the largest or smallest."""
     return {
         name_of(task): partial(
-            SUMS[recipe.kind], terms=plain(recipe.kind, task.terms), weight=task.weight
+            SUMS[recipe.kind],
+            terms=plain(recipe.kind, task.terms),
+            weight=1.0 if "weight" in task.searched else task.weight,
         )
         for task in stage.tasks
     }

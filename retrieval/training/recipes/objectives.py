@@ -115,9 +115,10 @@ def variants(terms: Terms) -> Iterator[Terms]:
 
 def plain(kind: str, terms: Terms) -> Terms:
     """What models of all variants can be compared by: the labels alone, or the terms unweighted."""
-    if kind == "selector":
+    others = [term for term in terms if not term.objective.on_tokens]
+    if kind == "selector" and others:
         return (Term("binary"),)
-    return tuple(Term(term.name) for term in terms if not term.objective.on_tokens)
+    return tuple(Term(term.name) for term in others or terms)
 
 
 def parse_objective(kind: str, value: object) -> Terms:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ from retrieval.training.recipes.objectives import (
     require_kind,
     variants,
 )
-from retrieval.training.recipes.settings import Fault, Values, known_only
+from retrieval.training.recipes.settings import Fault, Read, Values, known_only
 from retrieval.vectors.types import WITHOUT_CLS
 
 # QUADRo's appendix B; a GPU's memory decides which batches can be had.
@@ -85,6 +85,24 @@ OF_STAGE = (
     "mini_batch_size",
 )
 OF_RETRIEVERS = ("pooling", "mini_batch_size")
+# Of a stage, beside those that a grid always has.
+NUMBERS: Mapping[str, Read] = {
+    "epochs": settings.between(1, 1_000),
+    "patience": settings.between(1, 1_000),
+    "warmup": settings.share,
+    "max_steps": settings.between(1, 10_000_000),
+    "weight_decay": settings.share,
+    "accumulation": settings.between(1, 1_000),
+}
+USUAL: Mapping[str, Any] = {
+    "epochs": 10,
+    "patience": 2,
+    "warmup": 0.1,
+    "max_steps": None,
+    "weight_decay": 0.0,
+    "accumulation": 1,
+}
+Searched = Mapping[str, tuple[Any, ...]]  # numbers of which there are several, all of them
 OF_FLAT = ("loss", "objective", "hard_negatives", "teacher")
 # Where a setting belongs that stands elsewhere.
 PLACES = {
@@ -136,6 +154,7 @@ class Task:
     teacher: str | None = None
     weight: float = 1.0
     batch_size: int | None = None  # None: the stage's
+    searched: Searched = field(default_factory=dict)
 
     @property
     def is_ranked(self) -> bool:
@@ -160,7 +179,9 @@ class Task:
             facts["hard_negatives"] = self.hard_negatives
         if self.needs_teacher:
             facts["teacher"] = self.teacher
-        return facts | {"weight": self.weight, "batch_size": self.batch_size}
+        return (
+            facts | {"weight": self.weight, "batch_size": self.batch_size} | _plain(self.searched)
+        )
 
 
 @dataclass(frozen=True)
@@ -173,6 +194,8 @@ class Settings:
     objectives: tuple[
         Terms, ...
     ] = ()  # of the tasks, each term with one number; empty: as they are
+    # Of the stage, or of its task of that place: what is searched there, with a value.
+    others: tuple[tuple[int | None, str, Any], ...] = ()
 
     def to_dict(self, stage: Stage) -> dict[str, Any]:
         """With those of the objectives' numbers of which the stage names several."""
@@ -181,13 +204,15 @@ class Settings:
             "batch_size": self.batch_size,
             "max_length": self.max_length,
         }
-        for task, terms in zip(stage.tasks, self.objectives, strict=False):
-            for every, one in zip(task.terms, terms, strict=True):
+        where = [f"{one.material}: " if len(stage.tasks) > 1 else "" for one in stage.tasks]
+        for place, terms in enumerate(self.objectives):
+            for every, one in zip(stage.tasks[place].terms, terms, strict=True):
                 searched = {"weight": len(every.weight) > 1, "lambda": len(every.lambda_) > 1}
                 for name, number in one.axes().items():
                     if searched[name.rpartition(" ")[2]]:
-                        where = f"{task.material}: " if len(stage.tasks) > 1 else ""
-                        facts[f"{where}{name}"] = number
+                        facts[f"{where[place]}{name}"] = number
+        for of_task, name, number in self.others:
+            facts[f"stage {name}" if of_task is None else f"{where[of_task]}task {name}"] = number
         return facts
 
 
@@ -206,20 +231,37 @@ class Stage:
     accumulation: int = 1
     pooling: str | None = None  # None: the base's
     mini_batch_size: int | None = None  # None: a batch is read at once
+    searched: Searched = field(default_factory=dict)
 
     def grid(self) -> Iterator[Settings]:
         searched = any(len(list(variants(task.terms))) > 1 for task in self.tasks)
         objectives = itertools.product(*(variants(task.terms) for task in self.tasks))
         every = list(objectives) if searched else [()]
+        others = list(itertools.product(*self._axes()))
         for numbers in itertools.product(self.learning_rate, self.batch_size, self.max_length):
-            for one in every:
-                yield Settings(*numbers, objectives=one)
+            for one, more in itertools.product(every, others):
+                yield Settings(*numbers, objectives=one, others=more)
+
+    def _axes(self) -> Iterator[list[tuple[int | None, str, Any]]]:
+        of_tasks = [(place, task.searched) for place, task in enumerate(self.tasks)]
+        for place, searched in [(None, self.searched), *of_tasks]:
+            for name, values in searched.items():
+                yield [(place, name, value) for value in values]
+
+    def at(self, chosen: Settings) -> Stage:
+        """With the numbers that were chosen among several."""
+        of = {place: dict[str, Any]() for place in (None, *range(len(self.tasks)))}
+        for place, name, value in chosen.others:
+            of[place][name] = value
+        tasks = (replace(task, **of[place]) for place, task in enumerate(self.tasks))
+        return replace(self, tasks=tuple(tasks), **of[None])
 
     def steps(self, rows: int, *, seeds: int) -> int:
         """At most, of the grid and of the other seeds; batches that hold a text once are more."""
         of_each = [
-            self.max_steps or self.epochs * -(-rows // (one.batch_size * self.accumulation))
+            stage.max_steps or stage.epochs * -(-rows // (one.batch_size * stage.accumulation))
             for one in self.grid()
+            for stage in (self.at(one),)
         ]
         return sum(of_each) + (seeds - 1) * max(of_each)
 
@@ -227,8 +269,11 @@ class Stage:
         return {
             "tasks": [task.to_dict() for task in self.tasks],
             **({"curriculum": self.curriculum} if len(self.tasks) > 1 else {}),
-            **_plain({name: getattr(self, name) for name in OF_STAGE}),
+            **self.numbers(),
         }
+
+    def numbers(self) -> dict[str, Any]:
+        return _plain({name: getattr(self, name) for name in OF_STAGE} | dict(self.searched))
 
 
 @dataclass(frozen=True)
@@ -274,7 +319,7 @@ class Recipe:
             **({} if plain else {"objective": of_task["objective"]}),
             **({"teacher": task.teacher} if task.teacher else {}),
             "hard_negatives": task.hard_negatives,
-            **_plain({name: getattr(stage, name) for name in OF_STAGE}),
+            **stage.numbers(),
             **others,
         }
 
@@ -460,17 +505,19 @@ def _task(kind: str, form: str, values: Values, materials: Mapping[str, Source])
     form = settings.one_of("form", values.get("form", usual), forms)
     if teacher is not None and form in RANK_FORMS:
         raise Fault(f"a teacher scores one candidate, and {form} reads a whole rank")
-    batch_size = values.get("batch_size")
+    weight = settings.several("weight", values.get("weight", 1.0), settings.weight)
+    sizes: tuple[int | None, ...] = (None,)
+    if (given := values.get("batch_size")) is not None:
+        sizes = settings.several("batch_size of a task", given, settings.between(2, 65_536))
     return Task(
         material=material,
         form=form,
         terms=terms,
         hard_negatives=settings.whole("hard_negatives", values.get("hard_negatives", 1), 0, 29),
         teacher=None if teacher is None else settings.model("teacher", teacher),
-        weight=settings.weight("weight", values.get("weight", 1.0)),
-        batch_size=batch_size
-        if batch_size is None
-        else settings.whole("batch_size of a task", batch_size, 2, 65_536),
+        weight=weight[0],
+        batch_size=sizes[0],
+        searched=_several({"weight": weight, "batch_size": sizes}),
     )
 
 
@@ -480,13 +527,15 @@ def _stage(kind: str, tasks: tuple[Task, ...], own: Values, all_stages: Values) 
     def given(name: str, usual: object) -> object:
         return own.get(name, all_stages.get(name, usual))
 
-    def at_most(name: str, largest: int) -> int | None:
-        """None where it is left out."""
-        value = given(name, None)
-        return None if value is None else settings.whole(name, value, 1, largest)
-
     pooling = given("pooling", None)
-    mini_batch_size = at_most("mini_batch_size", 65_536)
+    mini_batch_size = given("mini_batch_size", None)
+    if mini_batch_size is not None:
+        mini_batch_size = settings.whole("mini_batch_size", mini_batch_size, 1, 65_536)
+    numbers = {
+        name: (None,) if value is None else settings.several(name, value, read)
+        for name, read in NUMBERS.items()
+        for value in (given(name, USUAL[name]),)
+    }
     if kind == "selector" and (pooling or mini_batch_size):
         raise Fault(f"a {kind} has none of {' and '.join(OF_RETRIEVERS)}: leave them out")
     if mini_batch_size and any(on_tokens(task.terms) for task in tasks):
@@ -503,12 +552,12 @@ def _stage(kind: str, tasks: tuple[Task, ...], own: Values, all_stages: Values) 
         max_length=settings.several(
             "max_length", given("max_length", PAPER_LENGTHS[kind]), settings.between(8, 8_192)
         ),
-        epochs=settings.whole("epochs", given("epochs", 10), 1, 1_000),
-        patience=settings.whole("patience", given("patience", 2), 1, 1_000),
-        warmup=settings.share("warmup", given("warmup", 0.1)),
-        max_steps=at_most("max_steps", 10_000_000),
-        weight_decay=settings.share("weight_decay", given("weight_decay", 0.0)),
-        accumulation=settings.whole("accumulation", given("accumulation", 1), 1, 1_000),
+        **{name: values[0] for name, values in numbers.items()},
         pooling=None if pooling is None else settings.one_of("pooling", pooling, POOLINGS),
         mini_batch_size=mini_batch_size,
+        searched=_several(numbers),
     )
+
+
+def _several(numbers: Searched) -> Searched:
+    return {name: values for name, values in numbers.items() if len(values) > 1}

@@ -316,7 +316,11 @@ def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
         "materials": {"quora": {"kind": "pairs", "file": "quora.tsv"}},
         "stages": [
             {"tasks": [{"material": "quora", "form": "QQ"}], "epochs": 1},
-            {"tasks": [{"material": "quora"}, {"material": "release"}], "epochs": 1},
+            {
+                "tasks": [{"material": "quora"}, {"material": "release"}],
+                "epochs": 1,
+                "warmup": [0, 0.5],
+            },
             {
                 "tasks": [
                     {
@@ -345,6 +349,7 @@ def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
     assert len(found["stages"]) == 2
     assert found["first"] == found["stages"][0]
     assert [one["distil-hinton lambda"] for one in found["grid"]] == [0, 0.9]
+    assert found["stages"][1]["stage warmup"] in (0, 0.5)
     assert list(found["teachers"].values()) == [digest_of_folder(tiny_retriever)]
     place = data_dir / "models" / "staged"
     assert not list(place.glob("stage-*"))

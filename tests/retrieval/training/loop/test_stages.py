@@ -116,6 +116,20 @@ def test_objectives_are_compared_by_a_loss_that_is_the_same_for_all(
     assert learned.dev_loss < copied.dev_loss
 
 
+def test_weights_of_tasks_are_compared_without_them() -> None:
+    stage = {"tasks": [{**BOTH[0], "weight": [1, 9]}, {**BOTH[1], "weight": 3}]}
+    whole = recipe({**stage, "learning_rate": 1e-5, "batch_size": 8, "max_length": 24})
+
+    def weights(losses: Any) -> list[float]:
+        return [one.keywords["weight"] for one in losses.values()]
+
+    light, heavy = (
+        setup_of(whole, whole.last.at(one), one, "no-model", "cpu") for one in whole.last.grid()
+    )
+    assert (weights(light.make_losses), weights(heavy.make_losses)) == ([1, 3], [9, 3])
+    assert weights(light.comparable) == weights(heavy.comparable) == [1, 3]
+
+
 def test_the_loss_on_dev_is_the_sum_of_the_tasks(bare: Path, tmp_path: Path) -> None:
     whole = recipe({"tasks": [BOTH[0], {**BOTH[1], "weight": 3}]})
     fitted = learn(whole, whole.last, bare, tmp_path / "a", epochs=1)

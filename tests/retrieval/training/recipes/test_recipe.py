@@ -60,6 +60,27 @@ def test_the_grid_is_every_combination_in_order() -> None:
     ]
 
 
+def test_every_number_of_a_stage_and_of_its_tasks_can_be_searched() -> None:
+    numbers = {
+        "epochs": [1, 2],
+        "patience": [3, 4],
+        "warmup": [0, 0.1],
+        "max_steps": [5, 6],
+        "weight_decay": [0, 0.01],
+        "accumulation": [1, 2],
+    }
+    tasks = [{"material": "qrp"}, {"material": "quora", "weight": [0.5, 1], "batch_size": [8, 9]}]
+    stage = staged(batch_size=8, max_length=64, stages=[{"tasks": tasks, **numbers}]).last
+    grid = list(stage.grid())
+    assert len(grid) == len({str(one.to_dict(stage)) for one in grid}) == 2**8
+    last = stage.at(grid[-1])
+    assert [getattr(last, name) for name in numbers] == [several[1] for several in numbers.values()]
+    assert (last.tasks[1].weight, last.tasks[1].batch_size) == (1, 9)
+    assert grid[-1].to_dict(stage)["quora: task weight"] == 1
+    assert stage.to_dict()["warmup"] == [0, 0.1]
+    assert stage.steps(16, seeds=1) == 2**7 * (5 + 6)
+
+
 def test_a_rate_may_be_written_as_people_write_it(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("kind: retriever\nform: QQ\nbase: m\nlearning_rate: 1e-5\nseeds: 4\n")
