@@ -67,10 +67,10 @@ def right(model: Any, task: str) -> float:
     return float(((scores > 0.5) == (torch.tensor(asked["label"]).numpy() > 0.5)).mean())
 
 
-def with_teacher(some: Dataset) -> Dataset:
-    """Who says 0.5 of everything."""
+def with_teacher(some: Dataset, score: float = 0.5) -> Dataset:
+    """Who says the same of everything."""
     columns = {name: some[name][:] for name in ("query", "candidate")}
-    return Dataset.from_dict({**columns, "label": [[label, 0.5] for label in some["label"]]})
+    return Dataset.from_dict({**columns, "label": [[label, score] for label in some["label"]]})
 
 
 def test_one_by_one_forgets_its_first_task_and_round_robin_does_not(
@@ -114,6 +114,35 @@ def test_objectives_are_compared_by_a_loss_that_is_the_same_for_all(
     copied = fit(by_teacher, train, dev, plan, tmp_path / "b", order={})
     assert min(copied.dev_losses) < min(learned.dev_losses)  # a teacher that says 0.5 of all
     assert learned.dev_loss < copied.dev_loss
+
+
+def test_without_the_teachers_part_distillation_is_plain_training_bit_for_bit(
+    bare: Path, tmp_path: Path
+) -> None:
+    def weights(name: str, objective: object, score: float | None = None) -> bytes:
+        teacher = {} if score is None else {"teacher": "t"}
+        task = {"material": "plain", "objective": objective, **teacher}
+        whole = recipe({"tasks": [task]})
+        plan = Plan(Settings(3e-3, 16, 24), 3, 99, 0.1, "fp32", 1, "cpu")
+        train, dev = (rows("plain", count, seed=seed) for count, seed in ((64, 1), (32, 2)))
+        if score is not None:
+            train, dev = with_teacher(train, score), with_teacher(dev, score)
+        [task_name] = map(name_of, whole.last.tasks)
+        fitted = fit(
+            setup_of(whole, whole.last, plan.settings, str(bare), "cpu"),
+            {task_name: train},
+            {task_name: dev},
+            plan,
+            tmp_path / name,
+            order={},
+        )
+        save(whole, fitted.model, tmp_path / f"{name}-model")
+        return (tmp_path / f"{name}-model" / "model.safetensors").read_bytes()
+
+    plain = weights("plain", "binary")
+    assert weights("hinton", {"distil-hinton": {"lambda": 0}}, 0.7) == plain
+    assert weights("gabburo", "distil-gabburo", 0.0) == plain
+    assert weights("taught", {"distil-hinton": {"lambda": 0.5}}, 0.7) != plain
 
 
 def test_weights_of_tasks_are_compared_without_them() -> None:

@@ -175,24 +175,6 @@ def test_gabburos_distillation_counts_less_what_the_teacher_is_sure_of(selector:
     assert found.item() == pytest.approx(by_hand, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("objective", "teacher"),
-    [({"distil-hinton": {"lambda": 0}}, TEACHER), ("distil-gabburo", [0.0, 0.0, 0.0])],
-)
-def test_without_the_teachers_part_distillation_is_plain_training_bit_for_bit(
-    selector: Any, objective: object, teacher: list[float]
-) -> None:
-    def gradients(objective: object, labels: object) -> list[torch.Tensor]:
-        selector.zero_grad()
-        of_selector(selector, objective, labels).backward()
-        return [one.grad.clone() for one in selector.parameters() if one.grad is not None]
-
-    plain = gradients("binary", LABELS)
-    distilled = gradients(objective, with_teacher(teacher))
-    assert plain
-    assert all(map(torch.equal, plain, distilled))
-
-
 def test_numbers_of_which_several_are_named_are_an_axis() -> None:
     terms: Terms = parse_objective("selector", {"distil-hinton": {"lambda": [0, 0.5]}, "binary": 2})
     assert terms == (Term("distil-hinton", (1.0,), (0.0, 0.5)), Term("binary", (2.0,)))
