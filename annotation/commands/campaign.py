@@ -10,7 +10,12 @@ from django.db import transaction
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.corpus import corpus_of
 from annotation.analytics.campaign.labelling import labelling_in_words
-from annotation.analytics.campaign.plan import MOST_PEOPLE, check_known
+from annotation.analytics.campaign.plan import (
+    LEAST_HOURS,
+    MOST_HOURS,
+    MOST_PEOPLE,
+    check_known,
+)
 from annotation.analytics.campaign.progress import progress as progress_of
 from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
@@ -18,6 +23,7 @@ from annotation.commands.campaign_noun import (
     Seed,
     app,
     campaign_verb,
+    finite,
     in_words,
     no_money,
     worded,
@@ -153,12 +159,21 @@ def create(
         int | None,
         typer.Option(help="People who will work, for the plan's days.", min=1, max=MOST_PEOPLE),
     ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            help="Hours a day that each works, for the plan's days.",
+            min=LEAST_HOURS,
+            max=MOST_HOURS,
+            callback=finite,
+        ),
+    ] = None,
 ) -> Result:
     """Create a campaign: choose its queries and fix its policy."""
     one_of({"--sample": sample, "--queries": queries}, required=True)
     cents = None if budget is None else cents_of(budget)
     rules = read_policy(policy, crowd=crowd, task=task)
-    check_known([get_campaign(one) for one in like or ()])
+    check_known([get_campaign(one) for one in like or ()], hours=hours)
     wanted = Wanted(
         name,
         rules.to_dict(),
@@ -168,6 +183,7 @@ def create(
         corpus=corpus,
         like=like or (),
         people=people,
+        hours=hours,
     )
     with progress(None, "Reading", " questions") as bar:
         drawn = draw(wanted, queries, progress=bar.update)

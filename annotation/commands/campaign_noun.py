@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -82,6 +83,13 @@ def worded(result: Result) -> Result:
     if "money" in result:  # it says that none moves
         result = {key: value for key, value in result.items() if value or not _is_sum(key)}
     return dict(_worded(key, value) for key, value in result.items())
+
+
+def finite(value: float | None) -> float | None:
+    """Of an option: other than a range's ends, this refuses nan."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value:g} is no number.")
+    return value
 
 
 def no_money(policy: Policy) -> dict[str, object]:

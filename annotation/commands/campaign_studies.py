@@ -1,7 +1,6 @@
 """`quorum campaign`: what studies of a campaign have found, and what follows for the next one."""
 
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,9 @@ import typer
 from annotation.analytics.campaign.plan import (
     LEAST_DAYS,
     LEAST_ERROR,
+    LEAST_HOURS,
     MOST_ERROR,
+    MOST_HOURS,
     MOST_PEOPLE,
     MOST_QUERIES,
     USUAL_ERROR,
@@ -21,7 +22,7 @@ from annotation.analytics.campaign.plan import (
 from annotation.analytics.quality.expert_agreement import audit_plan
 from annotation.analytics.quality.pilot_report import Condition, pilot_report
 from annotation.analytics.workers.shared_errors import known_items, read_machine, report_of
-from annotation.commands.campaign_noun import STUDIES, campaign_verb, worded
+from annotation.commands.campaign_noun import STUDIES, campaign_verb, finite, worded
 from annotation.models import Campaign
 from annotation.pipeline.labelling.label import claims_of
 from annotation.pipeline.setup.create import get_campaign
@@ -39,13 +40,6 @@ from core.files.whole import write_whole
 from core.output import Facts, Rendered, Rows
 from core.text.money import cents_of, money
 from retrieval.ranking.runs import require_new
-
-
-def _number(value: float | None) -> float | None:
-    """Other than a range's ends, this refuses nan."""
-    if value is not None and not isfinite(value):
-        raise typer.BadParameter(f"{value:g} is no number.")
-    return value
 
 
 @campaign_verb("pilot-report", panel=STUDIES)
@@ -187,7 +181,7 @@ def audit_plan_results(
         float,
         typer.Option(
             min=LEAST_WIDTH,
-            callback=_number,
+            callback=finite,
             max=MOST_WIDTH,
             help="Wanted width of the label error's 95 % interval: 0.02 for 2 to 4 %.",
         ),
@@ -196,7 +190,7 @@ def audit_plan_results(
         float | None,
         typer.Option(
             min=LEAST_CERTIFIED,
-            callback=_number,
+            callback=finite,
             max=MOST_CERTIFIED,
             help="Also: can it be certified that at most this share of the labels is wrong?",
         ),
@@ -264,6 +258,7 @@ def _planned(result: Result) -> Rendered:
     rows = [
         (
             one["choice"],
+            f"{one['positive_controls']} + {one['negative_controls']}",
             f"{one['error']:.2%}",
             "{:.2%} to {:.2%}".format(*one["error_interval"]),
             f"{one['votes_per_triplet']:.2f}",
@@ -290,10 +285,16 @@ def _planned(result: Result) -> Rendered:
         error = f"label error {came['error']:.2%} ({low:.2%} to {high:.2%})"
         facts["so_far"] = f"{error}, {money(came['cents'])}"
     head = (
-        "choice", "label error", "95 % interval", "votes", "assignments", "controls answered",
-        "cost", "days", "what is wanted",
+        "choice", "controls", "label error", "95 % interval", "votes", "assignments",
+        "controls answered", "cost", "days", "what is wanted",
     )  # fmt: skip
-    return [Facts(facts), "", Rows(head, rows, numbers=True), "", advice]
+    cautions = dict.fromkeys(
+        f"With {one['positive_controls']} + {one['negative_controls']} controls, "
+        f"{'; '.join(one['cautions'])}."
+        for one in result["choices"]
+        if one["cautions"]
+    )
+    return [Facts(facts), "", Rows(head, rows, numbers=True), "", *cautions, advice]
 
 
 def _settings(choice: Result) -> str:
@@ -311,7 +312,7 @@ def plan(
             help="Share of labels that may be wrong.",
             min=LEAST_ERROR,
             max=MOST_ERROR,
-            callback=_number,
+            callback=finite,
         ),
     ] = USUAL_ERROR,
     budget: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Maximum cost.")] = None,
@@ -322,7 +323,17 @@ def plan(
         ),
     ] = None,
     days: Annotated[
-        float | None, typer.Option(help="Days that it may take.", min=LEAST_DAYS, callback=_number)
+        float | None, typer.Option(help="Days that it may take.", min=LEAST_DAYS, callback=finite)
+    ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            help="Hours a day that each works, at the median active time of an assignment; by "
+            "default, as many assignments a day as before.",
+            min=LEAST_HOURS,
+            max=MOST_HOURS,
+            callback=finite,
+        ),
     ] = None,
     queries: Annotated[
         int | None,
@@ -345,6 +356,6 @@ def plan(
 
     The crowd is taken to be as it was in the campaigns named by --like.
     """
-    wanted = Wanted(error, cents_of(budget) if budget else None, people, days, queries)
+    wanted = Wanted(error, cents_of(budget) if budget else None, people, days, hours, queries)
     made = plan_of(campaign, wanted, [get_campaign(name) for name in like or [campaign.name]])
     return {"campaign": campaign.name, **made.to_dict()}

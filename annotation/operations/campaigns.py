@@ -57,6 +57,7 @@ class Wanted:
     corpus: str = ALL
     like: Sequence[str] = ()  # campaigns after which it is planned
     people: int | None = None  # of that plan; None: as many as worked there
+    hours: float | None = None  # that each works a day by that plan; None: as they did there
 
 
 def own_queries_folder() -> Path:
@@ -148,13 +149,13 @@ def _prediction(campaign: Campaign, wanted: Wanted) -> dict[str, object]:
     policy, queries = campaign.policy, campaign.query_set.queries.count()
     triplets = campaign.triplets.count() or queries * policy.candidates_per_query
     like = [get_campaign(name) for name in wanted.like]
-    return prediction_of(policy, triplets, like, wanted.people)
+    return prediction_of(policy, triplets, like, wanted.people, wanted.hours)
 
 
 def request_creation(wanted: Wanted, *, by: Actor) -> Job:
     """UserError where the name is taken, or a campaign of that name is being created."""
     check_name_and_seed(wanted.name, wanted.seed)
-    check_known([get_campaign(name) for name in wanted.like])
+    check_known([get_campaign(name) for name in wanted.like], hours=wanted.hours)
     corpus_named(wanted.corpus)
     return request(KIND, wanted.name, {**asdict(wanted), "via": by.via}, by=by.user)
 

@@ -1,9 +1,10 @@
 """`make bench SIZE=plan`: does what is planned come true? Campaigns are made up and labelled.
 
-Fifty configurations of crowd, items, and policy. The crowd is known from a first campaign of two
-votes an item, where experts judged all; another campaign is predicted, then worked by the rule of
-labels: workers of unlike skill, apart for each label, items of unlike hardness, HITs that are
-extended or packed again, and work that fails. No configuration was used to make the model.
+Fifty configurations of crowd, items, policy, and controls. The crowd is known from a first
+campaign of two votes an item, where experts judged all. Another campaign with as many controls or
+fewer is predicted, then worked by the rule of labels: workers of unlike skill, apart for each
+label, some of whom guess; items of unlike hardness; HITs that are extended or packed again, and
+work that fails its controls. No configuration was used to make the model.
 """
 
 import sys
@@ -17,15 +18,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 import benchmarks.ready  # noqa: F401
+from annotation.analytics.workers.crowd import Known, Past, Vote
+from annotation.protocol.estimates.controls import Controls
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.estimates.plan import (
-    CONFIDENCES,
-    Crowd,
-    Judged,
-    crowd_of,
-    label_of,
-    predict,
-)
+from annotation.protocol.estimates.plan import CONFIDENCES, Crowd, label_of, predict
+from annotation.protocol.packing.pack import hits_needed
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.policy.presets import ADAPTIVE
 from benchmarks import folders
@@ -33,7 +30,11 @@ from benchmarks.main_job import machine
 
 SMALL = 1_000  # items of a first campaign, as a team has them
 NEAR = 0.1
+WORKERS = 200
 POLICIES = ((1, 1), (2, 3), (3, 3), (4, 5), (5, 5))
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class People:
     share: float
     skill: NDArray[np.float64]  # (workers, labels), log-odds of a wrong vote
     hardness: float
-    failing: float
+    ease: float  # of controls, beside items
 
 
 @dataclass(frozen=True)
@@ -57,22 +58,73 @@ class Came:
     cents: float
 
 
+@dataclass(frozen=True)
+class Work:
+    """Assignments in order of submission. `right`: (assignments, labels) of the controls."""
+
+    hit: Ints
+    worker: Ints
+    right: Ints
+    passed: Bools
+
+
 def people(random: Generator) -> People:
     middle = np.log(random.uniform(0.1, 0.25, 2))
-    skill = middle + random.normal(0, random.uniform(0.3, 0.8), (200, 2))
-    share, hardness, failing = random.uniform([0.05, 0.3, 0], [0.4, 1.0, 0.2])
-    return People(float(share), skill, float(hardness), float(failing))
+    skill = middle + random.normal(0, random.uniform(0.3, 0.8), (WORKERS, 2))
+    skill[: int(WORKERS * random.uniform(0, 0.25))] = 0
+    share, hardness, ease = random.uniform([0.05, 0.3, 0.5], [0.4, 1.0, 2.0])
+    return People(float(share), skill, float(hardness), float(ease))
 
 
-def votes_on(
-    random: Generator, crowd: People, items: int, most: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Of each item its label, and whether each of the votes that it may get is wrong."""
+def work(random: Generator, crowd: People, hits: int, controls: Controls, passing: int) -> Work:
+    """Until so many of each HIT pass."""
+    asked = np.array([controls.negative, controls.positive])
+    misses = chance(np.where(crowd.skill, crowd.skill - crowd.ease, 0))
+    going, rounds = np.repeat(np.arange(hits), passing), []
+    while len(going):
+        worker = random.integers(0, WORKERS, len(going))
+        right = random.binomial(asked, 1 - misses[worker])
+        passed = (right == asked).all(axis=1)
+        rounds.append((going, worker, right, passed))
+        going = going[~passed]
+    return Work(*(np.concatenate(column) for column in zip(*rounds, strict=True)))
+
+
+def chance(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1 / (1 + np.exp(-log_odds))
+
+
+def votes_of(
+    random: Generator, crowd: People, items: int, real_items: int, hit: Ints, worker: Ints
+) -> tuple[Ints, Bools]:
+    """Of each item its label; and of each assignment, which of its HIT's votes are wrong."""
     labels = (random.random(items) < crowd.share).astype(int)
     hard = random.normal(0, crowd.hardness, items)
-    worker = random.integers(0, len(crowd.skill), (items, most))
-    log_odds = crowd.skill[worker, labels[:, None]] + hard[:, None]
-    return labels, random.random((items, most)) < 1 / (1 + np.exp(-log_odds))
+    item = np.minimum(hit[:, None] * real_items + np.arange(real_items), items - 1)
+    guesses = (crowd.skill[worker] == 0).all(axis=1)[:, None]
+    log_odds = np.where(guesses, 0, crowd.skill[worker[:, None], labels[item]] + hard[item])
+    return labels, random.random(item.shape) < chance(log_odds)
+
+
+def known_of(random: Generator, crowd: People, items: int, policy: Policy) -> Known:
+    """A first campaign, as its records tell of it."""
+    done = work(random, crowd, hits_needed(items, policy), Controls.of(policy), policy.annotators)
+    labels, wrong = votes_of(random, crowd, items, policy.real_items, done.hit, done.worker)
+    votes: dict[int, list[Vote]] = {item: [] for item in range(items)}
+    rows = zip(done.hit.tolist(), wrong.tolist(), strict=True)
+    for assignment, (hit, of_hit) in enumerate(rows):
+        first = hit * policy.real_items
+        for item, is_wrong in enumerate(of_hit[: items - first], first):
+            votes[item].append(Vote(int(labels[item] != is_wrong), assignment, 0))
+    failed = np.flatnonzero(~done.passed)
+    right = {
+        assignment: Controls(positive, negative)
+        for assignment, (negative, positive) in zip(
+            failed.tolist(), done.right[failed].tolist(), strict=True
+        )
+    }
+    past = Past(policy, dict(enumerate(labels.tolist())), votes, right, {})
+    return Known([past], len(done.hit), len(failed), WORKERS, days=1, item_seconds=None)
 
 
 def worked(random: Generator, crowd: People, items: int, policy: Policy, known: Crowd) -> Came:
@@ -80,47 +132,49 @@ def worked(random: Generator, crowd: People, items: int, policy: Policy, known: 
 
     `known`: what is known of its crowd, by which labels are made sure.
     """
-    labels, wrong = votes_on(random, crowd, items, policy.max_votes)
+    hits, most = hits_needed(items, policy), policy.max_votes
+    done = work(random, crowd, hits, Controls.of(policy), most)
+    places = np.flatnonzero(done.passed)
+    places = places[np.argsort(done.hit[places], kind="stable")]
+    labels, votes = votes_of(
+        random, crowd, items, policy.real_items, done.hit[places], done.worker[places]
+    )
+    wrong = votes.reshape(hits, most, -1).swapaxes(1, 2).reshape(-1, most)[:items]
     made, used = np.full(items, -1), np.zeros(items, int)
-    for votes in range(policy.annotators, policy.max_votes + 1):
-        positive = np.where(labels[:, None] == 1, ~wrong, wrong)[:, :votes].sum(axis=1)
-        rules = [label_of(policy, known, votes, count) for count in range(votes + 1)]
+    for given in range(policy.annotators, most + 1):
+        positive = np.where(labels[:, None] == 1, ~wrong, wrong)[:, :given].sum(axis=1)
+        rules = [label_of(policy, known, given, count) for count in range(given + 1)]
         value = np.array([-1 if rule.value is None else rule.value for rule in rules])[positive]
         going = made < 0
-        used[going], made[going] = votes, value[going]
-    hits = -(-items // policy.real_items)
+        used[going], made[going] = given, value[going]
     more = used - policy.annotators
-    places = np.concatenate([more, np.zeros(hits * policy.real_items - items, int)])
-    extended = int(places.reshape(hits, -1).max(axis=1).sum())
+    by_hit = np.concatenate([more, np.zeros(hits * policy.real_items - items, int)])
+    extended = int(by_hit.reshape(hits, -1).max(axis=1).sum())
     repacked = -(-int(more.sum()) // policy.real_items)
     extra = extended if policy.tie_mode == "extend" else repacked
     at_once = policy.annotators if policy.tie_mode == "extend" else 1
-    cents = hits * policy.annotators * assignment_cents(policy)
+    cents = float(hits * policy.annotators * assignment_cents(policy))
     cents += extra * assignment_cents(policy, at_once)
-    submitted = random.negative_binomial(hits * policy.annotators + extra, 1 - crowd.failing)
     if policy.on_failed_control == "pay_and_discard":
-        cents += submitted * assignment_cents(policy)
-    return Came(float((made != labels)[made >= 0].mean()), float(cents))
+        cents *= len(done.hit) / len(places)
+    return Came(float((made != labels)[made >= 0].mean()), cents)
 
 
 def compared(size: Size, seed: int, *, confidence: float = 0.0) -> tuple[Came, Came]:
     """What was predicted, and what came; `confidence`: that labels are asked for, 0: a majority."""
     random = np.random.default_rng(seed)
     crowd = people(random)
-    labels, wrong = votes_on(random, crowd, size.known, 2)
-    judged = [
-        Judged(label, 2, count)
-        for label, count in zip(labels.tolist(), wrong.sum(axis=1).tolist(), strict=True)
-    ]
-    known = crowd_of(judged, failing=crowd.failing, per_day=20)
+    asked = Controls(*random.integers(1, 4, 2).tolist())
+    kept = Controls(*(int(random.integers(1, most + 1)) for most in asked))
+    first = asked.within(Policy(hit_size=int(random.integers(8, 13))))
+    known = known_of(random, crowd, size.known, first).crowd(kept, per_day=20)
     annotators, most = POLICIES[seed % len(POLICIES)]
     policy = replace(
-        Policy(),
+        kept.within(first),
         annotators=annotators,
         max_votes=most,
         tie_mode=("extend", "repack")[seed // 5 % 2],
         on_failed_control=("reject", "pay_and_discard")[seed // 10 % 2],
-        hit_size=int(random.integers(5, 12)),
     )
     if confidence:
         policy = replace(policy, **{**ADAPTIVE.values, "wanted_confidence": confidence})

@@ -5,51 +5,52 @@ A campaign that was made from a plan keeps what was predicted of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import gt, lt
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
+from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 from annotation.analytics.campaign.charts import Chart, Series
 from annotation.analytics.quality.expert_agreement import expert_figures
-from annotation.models import Assignment, Campaign, ExpertLabel, Triplet, TripletCount
-from annotation.pipeline.labelling.known_answers import blind_verdicts
-from annotation.pipeline.labelling.votes import (
-    CHOSEN_WITHOUT_LOOKING,
-    ROWS,
-    SUBMISSION,
-    valid_judgments,
-)
+from annotation.analytics.workers.crowd import Known, known_of
+from annotation.models import Campaign, ExpertLabel, Triplet, TripletCount
+from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
+from annotation.protocol.estimates.controls import Controls, offered
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.estimates.plan import (
     Crowd,
-    Judged,
     Prediction,
     audit_size,
     choices,
-    crowd_of,
     error_intervals,
     predict,
 )
 from annotation.protocol.labels.expert_agreement import rounded
 from annotation.protocol.labels.label_error import LabelError
 from annotation.protocol.policy.policy import Policy
-from core.errors import UserError
 from core.text.money import money, unit
-from core.text.words import percent
+from core.text.words import percent, plural
 
-LEAST_JUDGED = 20  # by experts, of each label, before a crowd is known
 AUDIT_WIDTH = 2 / 3  # of the interval, as a share of the error that is wanted
 LEAST_ERROR, USUAL_ERROR, MOST_ERROR = 0.001, 0.05, 0.5
 MOST_PEOPLE = 100_000
 LEAST_DAYS = 0.01
+LEAST_HOURS, MOST_HOURS = 0.1, 24
 MOST_QUERIES = 10_000_000
 # What a choice sets in a policy.
-CHOSEN = ("annotators", "max_votes", "tie_mode", "aggregation", "wanted_confidence")
+CHOSEN = (
+    "positive_controls",
+    "negative_controls",
+    "annotators",
+    "max_votes",
+    "tie_mode",
+    "aggregation",
+    "wanted_confidence",
+)
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,24 @@ class Wanted:
     cents: int | None = None
     people: int | None = None  # None: as many as worked before
     days: float | None = None
+    hours: float | None = None  # that each works a day; None: as they did before
     queries: int | None = None  # of a campaign that is still to come; None: this campaign
 
 
 @dataclass(frozen=True)
 class Choice:
-    """`low` and `high`: of the error's 95 % interval; `lacks`: why it is not what was wanted."""
+    """`low` and `high`: of the error's 95 % interval; `lacks`: why it is not what was wanted;
+    `cautions`: what its fewer controls cost beside errors."""
 
     made: Prediction
     low: float
     high: float
     lacks: Sequence[str]
+    cautions: Sequence[str]
+
+    @property
+    def controls(self) -> Controls:
+        return Controls.of(self.made.policy)
 
     @property
     def name(self) -> str:
@@ -84,6 +92,7 @@ class Choice:
             **_prediction(self.made),
             "policy": {name: getattr(self.made.policy, name) for name in CHOSEN},
             "lacks": list(self.lacks),
+            "cautions": list(self.cautions),
         }
 
 
@@ -96,12 +105,19 @@ class Plan:
     judged: int  # by experts, in the campaigns that it is made after
     people: int
     crowd: Crowd
+    offered: Sequence[Controls]
     choices: Sequence[Choice]
     choice: Choice | None
     own: Prediction
     came: LabelError | None
     spent_cents: int
     audit: int
+    seconds: float | None  # of an assignment, the median; None: nobody asked
+
+    @property
+    def cautions(self) -> Mapping[Controls, Sequence[str]]:
+        """Of those controls that a choice has."""
+        return {one.controls: one.cautions for one in self.choices if one.cautions}
 
     def to_dict(self) -> dict[str, Any]:
         """As command and API say it."""
@@ -124,6 +140,7 @@ class Plan:
                 "cents": self.spent_cents,
             },
             "audit": self.audit,
+            "seconds_an_assignment": None if self.seconds is None else round(self.seconds, 1),
         }
 
 
@@ -131,6 +148,8 @@ def _prediction(made: Prediction) -> dict[str, Any]:
     return {
         "annotators": made.policy.annotators,
         "max_votes": made.policy.max_votes,
+        "positive_controls": made.policy.positive_controls,
+        "negative_controls": made.policy.negative_controls,
         "error": rounded(made.error),
         "unresolved": rounded(made.unresolved),
         "votes_per_triplet": round(made.votes, 3),
@@ -141,68 +160,79 @@ def _prediction(made: Prediction) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known of a crowd."""
-
-    judged: list[Judged]
-    crowd: Crowd
-    workers: int
-
-
 def plan_of(campaign: Campaign, wanted: Wanted, like: Sequence[Campaign]) -> Plan:
     """`like`: campaigns whose crowd it is; UserError where experts have judged too little there."""
-    known, policy = _known(like), campaign.policy
-    people = wanted.people or known.workers
+    known, policy = known_of(like, timed=wanted.hours is not None), campaign.policy
+    people, own = wanted.people or known.workers, Controls.of(campaign.policy)
     triplets = (
         wanted.queries * policy.candidates_per_query
         if wanted.queries
         else triplets_to_judge(campaign)
     )
-    predicted = choices(triplets, policy, known.crowd, people=people)
-    intervals = error_intervals(known.judged, [one.policy for one in predicted])
+    per_day = known.per_day(policy, wanted.hours)
+    crowds = {
+        controls: known.crowd(controls, per_day=per_day)
+        for controls in offered(known.asked, policy)
+    }
+    cautions = {controls: _cautions(controls, own, known) for controls in crowds}
+    predicted = choices(triplets, policy, crowds, people=people, error=wanted.error)
     made = [
-        Choice(one, low, high, _lacks(one, wanted))
-        for one, (low, high) in zip(predicted, intervals, strict=True)
+        Choice(
+            one,
+            *_interval(known, one.policy),
+            _lacks(one, wanted),
+            cautions[Controls.of(one.policy)],
+        )
+        for one in predicted
     ]
     return Plan(
         triplets,
-        len(known.judged),
+        round(sum(known.judged(known.asked).values())),
         people,
-        known.crowd,
+        crowds[own],
+        list(crowds),
         made,
         next((one for one in made if not one.lacks), None),
-        predict(triplets, policy, known.crowd, people=people),
+        predict(triplets, policy, crowds[own], people=people),
         expert_figures(campaign).label_error,
         account_of(campaign).spent_cents,
         audit_size(wanted.error, AUDIT_WIDTH * wanted.error),
+        known.item_seconds and known.item_seconds * policy.hit_size,
     )
 
 
-def check_known(like: Sequence[Campaign]) -> None:
-    """UserError where experts have judged too little to know their crowd."""
+def check_known(like: Sequence[Campaign], *, hours: float | None = None) -> None:
+    """UserError where too little is known of their crowd."""
     if like:
-        _known(like)
+        known_of(like, timed=hours is not None).per_day(like[0].policy, hours)
 
 
-def _known(like: Sequence[Campaign]) -> _Known:
-    like = list(dict.fromkeys(like))  # named twice, its experts know no more
-    judged = [one for each in like for one in _judged(each)]
-    for label, kind in enumerate(("negatives", "positives")):
-        if (known := sum(one.label == label for one in judged)) < LEAST_JUDGED:
-            raise UserError(
-                f"Experts have judged {known} {kind} blindly in {', '.join(map(str, like))}, and "
-                f"{LEAST_JUDGED} are needed to say how often votes are wrong: have them judge a "
-                "sample, or plan after another campaign where they did."
-            )
-    submitted, failed, workers, days = _work(like)
-    crowd = crowd_of(judged, failing=failed / submitted, per_day=submitted / days)
-    return _Known(judged, crowd, workers)
+def _interval(known: Known, policy: Policy) -> tuple[float, float]:
+    """Of the predicted error."""
+    (interval,) = error_intervals(known.judged(Controls.of(policy)), [policy])
+    return interval
+
+
+def _cautions(kept: Controls, own: Controls, known: Known) -> list[str]:
+    """What controls cost that are taken away from the campaign's own."""
+    if any(map(gt, kept, known.asked)):
+        return ["nobody there has had so many: what more of them catch is not in it"]
+    if not any(map(lt, kept, own)):
+        return []
+    cautions = [
+        f"who guesses passes {percent(kept.guessed)} of the work instead of "
+        f"{percent(own.guessed)}, and is excluded later",
+        f"the aggregator knows workers by {sum(kept)} answers an assignment instead of {sum(own)}",
+    ]
+    if staying := known.staying(kept):
+        out = plural(known.excluded, "excluded worker")
+        cautions.append(f"{staying} of {out} would have stayed")
+    return cautions
 
 
 def _lacks(made: Prediction, wanted: Wanted) -> list[str]:
     lacks = []
-    if round(made.error, 3) > wanted.error:
+    if not made.keeps_to(wanted.error):
         lacks.append(f"{percent(made.error)} wrong labels, and {percent(wanted.error)} are wanted")
     if wanted.cents is not None and made.cents > wanted.cents:
         lacks.append(f"{money(made.cents - wanted.cents)} above the budget")
@@ -243,13 +273,18 @@ def planned_after(readable: QuerySet[Campaign]) -> QuerySet[Campaign]:
 
 
 def prediction_of(
-    policy: Policy, triplets: int, like: Sequence[Campaign], people: int | None
+    policy: Policy,
+    triplets: int,
+    like: Sequence[Campaign],
+    people: int | None,
+    hours: float | None = None,
 ) -> dict[str, Any]:
     """As a campaign keeps it."""
-    known = _known(like)
+    known = known_of(like, timed=hours is not None)
     team = people or known.workers
-    made = predict(triplets, policy, known.crowd, people=team)
-    ((low, high),) = error_intervals(known.judged, [policy])
+    crowd = known.crowd(Controls.of(policy), per_day=known.per_day(policy, hours))
+    made = predict(triplets, policy, crowd, people=team)
+    low, high = _interval(known, policy)
     return {
         "like": list(dict.fromkeys(one.name for one in like)),
         "people": team,
@@ -307,32 +342,3 @@ def plan_in_words(plan: Mapping[str, Any]) -> list[str]:
 def _share(of: Mapping[str, Any]) -> str:
     low, high = map(percent, of["label_error_interval"])
     return f"{percent(of['label_error'])} ({low} to {high})"
-
-
-def _judged(campaign: Campaign) -> Iterator[Judged]:
-    """The first votes alone: later ones are bought where these tie, and are no random sample."""
-    said = blind_verdicts(campaign)
-    labels = {triplet: int(yes > no) for triplet, (yes, no) in said.items() if yes != no}
-    judged = ExpertLabel.objects.filter(triplet__campaign=campaign).values("triplet")
-    votes = valid_judgments(campaign).filter(triplet__in=judged)
-    first: dict[int, list[int]] = {}
-    in_order = votes.order_by(*SUBMISSION).values_list("triplet_id", "value")
-    for triplet, value in in_order.iterator(chunk_size=ROWS):
-        of_triplet = first.setdefault(triplet, [])
-        if len(of_triplet) < campaign.policy.annotators:
-            of_triplet.append(value)
-    for triplet, label in labels.items():
-        if given := first.get(triplet):
-            yield Judged(label, len(given), sum(value != label for value in given))
-
-
-def _work(like: Sequence[Campaign]) -> tuple[int, int, int, int]:
-    """Reviewed assignments, those of them that failed, their workers, and the workers' days."""
-    reviewed = Assignment.objects.filter(hit__campaign__in=like, passed__isnull=False).order_by()
-    counts = reviewed.aggregate(
-        submitted=Count("pk"),
-        failed=Count("pk", filter=Q(passed=False)),
-        workers=Count("worker", distinct=True),
-    )
-    days = reviewed.values("worker", day=TruncDate("submitted_at")).distinct().count()
-    return counts["submitted"], counts["failed"], counts["workers"], days

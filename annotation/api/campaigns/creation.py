@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from rest_framework import serializers
 
 from annotation.access.audit_log import by_api
-from annotation.analytics.campaign.plan import MOST_PEOPLE
+from annotation.analytics.campaign.plan import LEAST_HOURS, MOST_HOURS, MOST_PEOPLE
 from annotation.api.campaigns.policy import PolicyField
 from annotation.models import Campaign
 from annotation.operations.campaigns import Wanted, draw, request_creation, save_campaign
@@ -85,6 +85,12 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
         required=False,
         help_text="of that plan; by default, as many as worked in those campaigns",
     )
+    hours = serializers.FloatField(
+        min_value=LEAST_HOURS,
+        max_value=MOST_HOURS,
+        required=False,
+        help_text="a day that each works, by that plan",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("sample" in attrs) == ("queries" in attrs):
@@ -124,4 +130,5 @@ def _wanted(sent: dict[str, Any]) -> Wanted:
         corpus=sent["corpus"],
         like=sent.get("like", ()),
         people=sent.get("people"),
+        hours=sent.get("hours"),
     )

@@ -11,7 +11,9 @@ from annotation.access.roles import SEE_VOTES
 from annotation.analytics.campaign.plan import (
     LEAST_DAYS,
     LEAST_ERROR,
+    LEAST_HOURS,
     MOST_ERROR,
+    MOST_HOURS,
     MOST_PEOPLE,
     MOST_QUERIES,
     USUAL_ERROR,
@@ -44,6 +46,13 @@ class VotesQuery(serializers.Serializer[dict[str, Any]]):
     days = serializers.FloatField(
         min_value=LEAST_DAYS, required=False, help_text="days that it may take"
     )
+    hours = serializers.FloatField(
+        min_value=LEAST_HOURS,
+        max_value=MOST_HOURS,
+        required=False,
+        help_text="hours a day that each works, at the median active time of an assignment; by "
+        "default, as many assignments a day as before",
+    )
     queries = serializers.IntegerField(
         min_value=1,
         max_value=MOST_QUERIES,
@@ -61,6 +70,8 @@ class VotesQuery(serializers.Serializer[dict[str, Any]]):
 class OwnPolicyRow(serializers.Serializer[Any]):
     annotators = serializers.IntegerField()
     max_votes = serializers.IntegerField()
+    positive_controls = serializers.IntegerField(help_text="of a HIT, which stays as long")
+    negative_controls = serializers.IntegerField()
     error = serializers.FloatField(help_text="share of labels that will be wrong")
     unresolved = serializers.FloatField(help_text="share of triplets without a label")
     votes_per_triplet = serializers.FloatField()
@@ -78,6 +89,9 @@ class VotesChoiceRow(OwnPolicyRow):
     policy = serializers.DictField(help_text="what differs from the campaign's policy")
     lacks = serializers.ListField(
         child=serializers.CharField(), help_text="why it is not what is wanted; empty: it is"
+    )
+    cautions = serializers.ListField(
+        child=serializers.CharField(), help_text="what fewer controls cost beside errors"
     )
 
 
@@ -102,11 +116,16 @@ class VotesPlanRead(serializers.Serializer[dict[str, Any]]):
     audit = serializers.IntegerField(
         help_text="labels that experts have to judge to see whether it came true"
     )
+    seconds_an_assignment = serializers.FloatField(
+        allow_null=True, help_text="the median active time; null: no `hours` are given"
+    )
 
 
 OWN = {
     "annotators": 2,
     "max_votes": 5,
+    "positive_controls": 1,
+    "negative_controls": 1,
     "error": 0.0969,
     "unresolved": 0.0,
     "votes_per_triplet": 2.191,
@@ -121,6 +140,7 @@ CHOICE = {
     "error_interval": [0.0812, 0.1107],
     "policy": {"annotators": 1, "max_votes": 7, "wanted_confidence": 0.9},
     "lacks": ["9.7% wrong labels, and 5.0% are wanted"],
+    "cautions": [],
 }
 READ = {
     "triplets": 3000,
@@ -135,6 +155,7 @@ READ = {
     "own_policy": OWN,
     "came": {"error": 0.031, "error_interval": [0.022, 0.043], "cents": 38_000},
     "audit": 465,
+    "seconds_an_assignment": None,
 }
 
 
@@ -144,7 +165,9 @@ class VotesPlan(APIView):
         "Plan how many votes to buy for a wanted error, budget, team, and time",
         tag="campaigns",
         description="By the rules of labels, followed vote by vote, for a crowd that errs as "
-        "experts saw it err. It needs 20 positives and 20 negatives that experts judged blindly. "
+        "experts saw it err. Each choice has the cheapest controls that keep to the error, among "
+        "those that the crowd has answered. It needs 20 positives and 20 negatives that experts "
+        "judged blindly. "
         "Create a campaign with a choice's `policy` and the same `like`, and its figures say "
         "later what was planned and what came.",
         parameters=[VotesQuery],
@@ -162,6 +185,7 @@ class VotesPlan(APIView):
             cents_of(asked["budget"]) if "budget" in asked else None,
             asked.get("people"),
             asked.get("days"),
+            asked.get("hours"),
             asked.get("queries"),
         )
         return Response(VotesPlanRead(plan_of(campaign, wanted, like).to_dict()).data)

@@ -9,14 +9,14 @@ Where an aggregator makes the labels, all workers are taken to be alike and its 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import NamedTuple
 
 import numpy as np
 
+from annotation.protocol.estimates.controls import Controls, Judged
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.labels.derivation import Evidence, derive_label
 from annotation.protocol.labels.label_error import wilson_interval
@@ -32,14 +32,6 @@ LARGEST_AUDIT = 20_000
 DRAWS = 100  # of a bootstrap
 
 Outcomes = Mapping[tuple[int, int | None], float]
-
-
-class Judged(NamedTuple):
-    """An item's first votes, and what experts say that it is."""
-
-    label: int
-    votes: int
-    wrong: int
 
 
 @dataclass(frozen=True)
@@ -94,15 +86,18 @@ class Prediction:
 
     @property
     def control_answers(self) -> int:
-        return self.assignments * (self.policy.positive_controls + self.policy.negative_controls)
+        return self.assignments * sum(Controls.of(self.policy))
+
+    @property
+    def shown_error(self) -> float:
+        return round(self.error, 3)
+
+    def keeps_to(self, error: float) -> bool:
+        return self.shown_error <= error
 
 
-def crowd_of(judged: Iterable[Judged], *, failing: float, per_day: float) -> Crowd:
-    """ValueError where no item of one label is known."""
-    return _crowd(Counter(judged), failing=failing, per_day=per_day)
-
-
-def _crowd(judged: Mapping[Judged, int], *, failing: float = 0, per_day: float = 1) -> Crowd:
+def crowd_of(judged: Mapping[Judged, float], *, failing: float = 0, per_day: float = 1) -> Crowd:
+    """`judged`: how many there are. ValueError where no item of one label is known."""
     of_label = [{one: n for one, n in judged.items() if one.label == label} for label in (0, 1)]
     zeros, ones = (sum(each.values()) for each in of_label)
     return Crowd(ones / (zeros + ones), (_urn(of_label[0]), _urn(of_label[1])), failing, per_day)
@@ -192,15 +187,39 @@ def label_of(policy: Policy, crowd: Crowd, votes: int, positive: int) -> Label:
     return derive_label(Evidence(votes, positive, said=said, is_sure=is_sure), policy)
 
 
-def choices(triplets: int, policy: Policy, crowd: Crowd, *, people: int) -> list[Prediction]:
+def choices(
+    triplets: int, policy: Policy, crowds: Mapping[Controls, Crowd], *, people: int, error: float
+) -> list[Prediction]:
     """The policy as far as there are people for it; the cheapest first.
 
     Its majority of 1 to MOST_ANNOTATORS first votes, and one more where they may tie; and votes
-    until the label is as sure as CONFIDENCES.
+    until the label is as sure as CONFIDENCES. Each with the cheapest controls that keep to this
+    error, or else those with the fewest errors. `crowds`: what passes under these controls.
     """
-    policies = [*_majorities(policy, people), *_adaptive(policy, people)]
-    made = [predict(triplets, one, crowd, people=people) for one in policies]
-    return sorted(made, key=lambda one: (one.cents, one.assignments))
+    return sorted(
+        (
+            _best(
+                [
+                    predict(triplets, controls.within(one), crowd, people=people)
+                    for controls, crowd in crowds.items()
+                ],
+                error,
+            )
+            for one in [*_majorities(policy, people), *_adaptive(policy, people)]
+        ),
+        key=_cost,
+    )
+
+
+def _best(made: Sequence[Prediction], error: float) -> Prediction:
+    enough = [one for one in made if one.keeps_to(error)]
+    if enough:
+        return min(enough, key=_cost)
+    return min(made, key=lambda one: (one.shown_error, *_cost(one)))
+
+
+def _cost(made: Prediction) -> tuple[int, int]:
+    return made.cents, made.assignments
 
 
 def _majorities(policy: Policy, people: int) -> Iterator[Policy]:
@@ -226,17 +245,17 @@ def _adaptive(policy: Policy, people: int) -> Iterator[Policy]:
 
 
 def error_intervals(
-    judged: Iterable[Judged], policies: Sequence[Policy]
+    judged: Mapping[Judged, float], policies: Sequence[Policy]
 ) -> list[tuple[float, float]]:
     """Of each policy's predicted error, at 95 %: what other samples of as many items would say."""
-    counts = Counter(judged)
-    kinds, sizes = list(counts), np.array(list(counts.values()))
-    draws = np.random.default_rng(0).multinomial(sizes.sum(), sizes / sizes.sum(), size=DRAWS)
+    kinds, sizes = list(judged), np.array(list(judged.values()))
+    items = round(sizes.sum())
+    draws = np.random.default_rng(0).multinomial(items, sizes / sizes.sum(), size=DRAWS)
     crowds = []
     for draw in draws.tolist():
         drawn = {kind: n for kind, n in zip(kinds, draw, strict=True) if n}
         if {kind.label for kind in drawn} == {0, 1}:
-            crowds.append(_crowd(drawn))
+            crowds.append(crowd_of(drawn))
     errors = [[_error(_ended(policy, crowd)) for crowd in crowds] for policy in policies]
     return [(low, high) for low, high in np.quantile(errors, [0.025, 0.975], axis=1).T.tolist()]
 
@@ -250,7 +269,7 @@ def audit_size(error: float, width: float) -> int:
     return LARGEST_AUDIT
 
 
-def _urn(judged: Mapping[Judged, int]) -> Urn:
+def _urn(judged: Mapping[Judged, float]) -> Urn:
     votes, wrong = (sum(one[at] * n for one, n in judged.items()) for at in (1, 2))
     if not votes:
         raise ValueError("there is no vote on an item of one of the labels")

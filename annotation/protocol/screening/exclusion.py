@@ -56,7 +56,7 @@ def exclusions(reviews: Iterable[Review], policy: Policy) -> list[ExclusionDecis
     return list(decisions.values())
 
 
-def is_crossed(failures: int, reviewed: int, policy: Policy) -> bool:
+def is_crossed(failures: float, reviewed: int, policy: Policy) -> bool:
     # The decimal as written: the float 0.15 is a little less than three of twenty.
     allowed = Fraction(str(policy.max_failure_rate))
     if policy.exclusion_rule == "sequential":
@@ -72,7 +72,7 @@ def is_near(failures: int, reviewed: int, policy: Policy) -> bool:
     return failures > 0 and is_crossed(failures + 1, tested, policy)
 
 
-def evidence(failures: int, reviewed: int, allowed: float) -> float:
+def evidence(failures: float, reviewed: int, allowed: float) -> float:
     """An e-value against a worker who fails at most `allowed` of all: at any time it is as high as
     x for at most one in x of such workers.
 

@@ -60,7 +60,8 @@ class Draft:
     is_agreed: bool = False  # to the policy
     corpus: str = ALL
     budget: str = ""  # as it was typed
-    plan: dict[str, Any] = field(default_factory=dict)  # its policy, campaigns like it, people
+    # Its policy, campaigns like it, people, hours.
+    plan: dict[str, Any] = field(default_factory=dict)
     job: int | None = None  # that creates the campaign
 
     @classmethod
@@ -132,6 +133,7 @@ class Draft:
             corpus=self.corpus,
             like=plan.get("like", ()),
             people=plan.get("people"),
+            hours=plan.get("hours"),
         )
 
 

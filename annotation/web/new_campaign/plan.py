@@ -13,7 +13,9 @@ from annotation.access.roles import CREATE, SEE_VOTES, campaigns_where
 from annotation.analytics.campaign.plan import (
     LEAST_DAYS,
     LEAST_ERROR,
+    LEAST_HOURS,
     MOST_ERROR,
+    MOST_HOURS,
     MOST_PEOPLE,
     MOST_QUERIES,
     USUAL_ERROR,
@@ -32,6 +34,7 @@ from annotation.web.experts.label_error import in_words
 from annotation.web.new_campaign.draft import PLANNED, Draft
 from annotation.web.new_campaign.forms import typed_cents
 from annotation.web.new_campaign.wizard import NOT_YOURS
+from annotation.web.workers.columns import duration
 from core.errors import UserError
 from core.text.money import money, unit
 from core.text.words import percent
@@ -60,6 +63,13 @@ class WantedForm(forms.Form):
         min_value=LEAST_DAYS,
         required=False,
         help_text="Empty: any",
+    )
+    hours = forms.FloatField(
+        label="Hours a day that each works",
+        min_value=LEAST_HOURS,
+        max_value=MOST_HOURS,
+        required=False,
+        help_text="Empty: as much as before",
     )
     queries = forms.IntegerField(
         label="Queries of a new campaign",
@@ -92,6 +102,7 @@ class WantedForm(forms.Form):
             said.get("budget"),
             said["people"],
             said["days"],
+            said["hours"],
             said["queries"],
         )
 
@@ -116,12 +127,12 @@ def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         context["fault"] = str(error)
         return _render(request, campaign, context, status=422 if request.method == "POST" else 200)
     if request.method == "POST":
-        return _begin(request, campaign, plan, like)
+        return _begin(request, plan, like, form.wanted)
     return _render(request, campaign, {**context, **_said(plan, form.wanted)})
 
 
 def _begin(
-    request: HttpRequest, campaign: Campaign, plan: Plan, like: Sequence[Campaign]
+    request: HttpRequest, plan: Plan, like: Sequence[Campaign], wanted: Wanted
 ) -> HttpResponse:
     """The new campaign's steps, with this choice as its rules."""
     chosen = next((one for one in plan.choices if one.name == request.POST.get("choice")), None)
@@ -132,6 +143,7 @@ def _begin(
         "policy": policy.to_dict(),
         "like": [one.name for one in like],
         "people": plan.people,
+        "hours": wanted.hours,
     }
     draft.preset, draft.task, draft.policy = PLANNED, policy.task, policy.to_dict()
     draft.is_agreed = False
@@ -163,6 +175,7 @@ def _said(plan: Plan, wanted: Wanted) -> Mapping[str, Any]:
         "zeros": percent(zeros.error),
         "ones": percent(ones.error),
         "failing": percent(plan.crowd.failing),
+        "seconds": plan.seconds and duration(1000 * plan.seconds),
     }
 
 

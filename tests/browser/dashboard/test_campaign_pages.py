@@ -177,7 +177,7 @@ def test_so_are_those_of_whoever_may_look_and_do_nothing(eye: Eye, judged: Stage
 
 @pytest.fixture
 def plan(page: Page, live_server: LiveServer, small_database: None) -> Page:
-    campaign = biased_crowd().campaign
+    campaign = biased_crowd(positive_controls=2).campaign
     Account.objects.create(campaign=campaign)
     write_labels(campaign)
     say(campaign)

@@ -1,14 +1,21 @@
 """What is planned beside every sequence of votes, and beside campaigns that are made up."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
 import pytest
 
+from annotation.protocol.estimates.controls import (
+    Controls,
+    Judged,
+    first_votes,
+    offered,
+    passing,
+)
 from annotation.protocol.estimates.plan import (
     Crowd,
-    Judged,
     Prediction,
     Urn,
     audit_size,
@@ -54,7 +61,7 @@ def test_a_crowd_is_known_by_how_often_votes_are_wrong_and_how_alike_two_are() -
     """Of ten items of label 0, one has two wrong votes: both or none are wrong."""
     judged = [*[Judged(0, 2, 0)] * 900, *[Judged(0, 2, 2)] * 100]
     judged += [*[Judged(1, 2, 0)] * 64, *[Judged(1, 2, 1)] * 32, *[Judged(1, 2, 2)] * 4]
-    zeros, ones = (crowd := crowd_of(judged, failing=0, per_day=1)).urns
+    zeros, ones = (crowd := crowd_of(Counter(judged))).urns
     assert crowd.share == 100 / 1100
     assert zeros.error == pytest.approx(0.1, abs=0.001)
     assert zeros.alike == pytest.approx(0.95, abs=0.06)
@@ -64,11 +71,16 @@ def test_a_crowd_is_known_by_how_often_votes_are_wrong_and_how_alike_two_are() -
 
 def test_a_crowd_of_whose_votes_nothing_is_known_is_none() -> None:
     with pytest.raises(ValueError, match="there is no vote on an item of one of the labels"):
-        crowd_of([Judged(0, 2, 0), Judged(1, 0, 0)], failing=0, per_day=1)
+        crowd_of({Judged(0, 2, 0): 1, Judged(1, 0, 0): 1})
+
+
+def chosen(people: int, crowds: Mapping[Controls, Crowd] | None = None) -> list[Prediction]:
+    crowds = crowds or {Controls(1, 1): CROWD}
+    return choices(1000, Policy(), crowds, people=people, error=0.1)
 
 
 def majorities(people: int) -> list[Prediction]:
-    made = choices(1000, Policy(), CROWD, people=people)
+    made = chosen(people)
     return [one for one in made if not one.policy.is_adaptive]
 
 
@@ -114,7 +126,7 @@ def test_votes_are_asked_for_until_the_label_is_as_sure_as_wanted() -> None:
 
 
 def test_each_choice_of_confidence_costs_more_and_errs_less() -> None:
-    made = [one for one in choices(1000, Policy(), CROWD, people=20) if one.policy.is_adaptive]
+    made = [one for one in chosen(20) if one.policy.is_adaptive]
     assert [one.policy.wanted_confidence for one in made] == [0.8, 0.9, 0.95, 0.99]
     errors, votes = [one.error for one in made], [one.votes for one in made]
     assert errors == sorted(errors, reverse=True)
@@ -134,11 +146,68 @@ def test_the_interval_is_as_wide_as_the_sample_is_small() -> None:
     policy = Policy(annotators=1, max_votes=1)
     few = [*[Judged(0, 1, 0)] * 90, *[Judged(0, 1, 1)] * 10]
     few += [*[Judged(1, 1, 0)] * 30, *[Judged(1, 1, 1)] * 10]
-    [(low, high)] = error_intervals(few, [policy])
+    [(low, high)] = error_intervals(Counter(few), [policy])
     assert (low, high) == pytest.approx((0.09, 0.2), abs=0.025)
-    [(lower, higher)] = error_intervals(few * 100, [policy])
+    [(lower, higher)] = error_intervals(Counter(few * 100), [policy])
     assert low < lower < 20 / 140 < higher < high
     assert higher - lower == pytest.approx((high - low) / 10, rel=0.3)
+
+
+def test_fewer_controls_pass_as_often_as_any_of_them_are_right() -> None:
+    """One of two positives is wrong, and one of three negatives."""
+    right, asked = Controls(1, 2), Controls(2, 3)
+    assert passing(right, asked, Controls(1, 1)) == pytest.approx(1 / 2 * 2 / 3)
+    assert passing(right, asked, Controls(1, 2)) == pytest.approx(1 / 2 * 1 / 3)
+    assert passing(right, asked, asked) == passing(right, asked, Controls(1, 5)) == 0
+    assert passing(asked, asked, Controls(1, 2)) == 1
+
+
+def test_first_votes_are_the_first_that_count() -> None:
+    """The second may count, and is wrong; without it the third is taken."""
+    votes = [(False, 1.0), (True, 0.25), (False, 1.0), (True, 1.0)]
+    assert first_votes(1, votes, 2) == {Judged(1, 2, 1): 0.25, Judged(1, 2, 0): 0.75}
+    assert first_votes(1, [(True, 0.5)], 2) == {Judged(1, 1, 1): 0.5}
+    assert first_votes(1, [(True, 0.0)], 2) == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy", "others"),
+    [
+        ((1, 1), {}, set()),
+        ((2, 2), {}, {(1, 2), (2, 1), (2, 2)}),
+        ((2, 2), {"positive_controls": 2}, {(1, 1), (1, 2), (2, 2)}),
+        # Who guesses fails three HITs of four with two controls: too few here to be excluded.
+        ((2, 2), {"positive_controls": 2, "max_failure_rate": 0.8}, {(1, 2), (2, 2)}),
+        ((1, 3), {"hit_size": 3}, set()),
+    ],
+)
+def test_controls_are_offered_that_the_crowd_has_answered(
+    asked: tuple[int, int], policy: dict[str, int], others: set[tuple[int, int]]
+) -> None:
+    rules = Policy.from_dict(policy)
+    own, *found = offered(Controls(*asked), rules)
+    assert own == Controls.of(rules)
+    assert set(found) == others
+
+
+def test_each_rule_has_the_cheapest_controls_that_keep_to_the_error() -> None:
+    """Fewer let more errors pass: here a majority of three can do with them, one vote cannot."""
+    crowds = {
+        Controls(2, 2): replace(CROWD, urns=(Urn(0.08, 0.2), Urn(0.15, 0.1))),
+        Controls(1, 1): replace(CROWD, urns=(Urn(0.1, 0.2), Urn(0.25, 0.1)), failing=0.05),
+    }
+    made = {one.policy.annotators: one for one in chosen(3, crowds) if not one.policy.is_adaptive}
+    errors = {
+        (controls, annotators): predict(
+            1000, controls.within(made[annotators].policy), crowd, people=3
+        ).error
+        for controls, crowd in crowds.items()
+        for annotators in made
+    }
+    assert errors[Controls(2, 2), 1] < 0.1 < errors[Controls(1, 1), 1]
+    assert errors[Controls(1, 1), 3] < 0.1
+    assert Controls.of(made[1].policy) == (2, 2)
+    assert Controls.of(made[3].policy) == (1, 1)
 
 
 def test_campaigns_until_labels_are_sure_come_out_as_planned() -> None:

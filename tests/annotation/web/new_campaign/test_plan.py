@@ -18,7 +18,7 @@ from annotation.analytics.campaign.plan import (
     prediction_of,
 )
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import Account, Campaign, ExpertLabel, Role, Triplet
+from annotation.models import Account, Behaviour, Campaign, ExpertLabel, Role, Triplet
 from annotation.pipeline.labelling.label import write_labels
 from annotation.web.new_campaign.plan import MOST_LIKE
 from retrieval.jobs import queue
@@ -94,7 +94,7 @@ def test_a_wrong_field_is_marked(carla: Client) -> None:
     assert "is no sum of money" in text_of(answer)
 
 
-@pytest.mark.parametrize("name", ["error", "days"])
+@pytest.mark.parametrize("name", ["error", "days", "hours"])
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
 def test_what_is_no_number_is_refused(
     campaign: Campaign, carla: Client, name: str, number: str
@@ -123,6 +123,20 @@ def test_a_campaign_whose_experts_said_too_little_plans_nothing(
     assert "Experts have judged 0 negatives blindly in faq" in text_of(answer)
 
 
+def test_hours_ask_for_times_that_nobody_told(campaign: Campaign, carla: Client) -> None:
+    why = "No browser told how long work took there"
+    assert why in text_of(carla.get(PAGE, {"hours": "2"}))
+    program = Program(User.objects.get(username="carla"))
+    answer = program.get("campaigns/faq/plan?hours=2")
+    assert (answer.status_code, why in answer.json()["detail"]) == (422, True)
+    sent = {"name": "own", "queries": [{"query": "How?"}], "like": ["faq"], "hours": 2}
+    assert program.post("campaigns", sent, key="a").status_code == 422
+    assert program.post("campaigns", {**sent, "hours": "nan"}, key="b").status_code == 400
+    assert "nan" in refused(
+        "campaign", "create", "own", "--sample", "3", "--like", "faq", "--hours", "nan"
+    )
+
+
 def test_only_crowds_whose_votes_one_sees_are_planned_after(
     campaign: Campaign, carla: Client
 ) -> None:
@@ -144,9 +158,16 @@ def test_who_may_not_create_campaigns_chooses_nothing(campaign: Campaign) -> Non
 def test_a_choice_begins_a_campaign_that_keeps_what_was_predicted(
     campaign: Campaign, carla: Client
 ) -> None:
+    campaign.policy_data["positive_controls"] = 2
+    campaign.save()
+    Behaviour.objects.update(active_ms=70_000)
     assert "Plan how many votes to buy" in text_of(carla.get(NEW))
     assert carla.post(PAGE, {**WANTED, "choice": "none"}).status_code == 422
-    chosen = carla.post(PAGE, {**WANTED, "choice": "90% sure"})
+    wanted = {**WANTED, "hours": "2"}
+    page = text_of(carla.get(PAGE, wanted))
+    assert "With 1 + 1: who guesses passes 25.0% of the work instead of 12.5%" in page
+    assert "An assignment takes 1 min 10 s of active time" in page
+    chosen = carla.post(PAGE, {**wanted, "choice": "90% sure"})
     assert chosen["Location"] == NEW
     page = carla.get(NEW).content.decode()
     assert "The rules that you chose, after faq." in page
@@ -155,17 +176,22 @@ def test_a_choice_begins_a_campaign_that_keeps_what_was_predicted(
     form = carla.get(POLICY).context["form"]
     rules = {field.name: field.value() for field in form}
     assert (rules["annotators"], rules["wanted_confidence"]) == ("1", "0.9")
+    assert (rules["positive_controls"], rules["negative_controls"]) == ("1", "1")
     assert carla.post(POLICY, rules)["Location"] == BUDGET
     carla.post(BUDGET, {"budget": "50"})
     queue.run(Job.objects.get(state="queued").pk, "x", HANDLERS)
     made = Campaign.objects.get(name="next")
     assert made.policy.wanted_confidence == 0.9
+    assert (made.policy.positive_controls, made.policy.real_items) == (1, 5)
     told: Any = run_json(
-        "campaign", "plan", "faq", "--error", "0.25", "--people", "9", "--queries", "3"
-    )
+        "campaign", "plan", "faq", "--error", "0.25", "--people", "9", "--queries", "3",
+        "--hours", "2",
+    )  # fmt: skip
     [predicted] = [one for one in told["choices"] if one["choice"] == "90% sure"]
     assert made.plan is not None
     assert made.plan["like"] == ["faq"]
+    hours = predicted["assignments"] * 70 / 3600
+    assert predicted["days"] == round(hours / (9 * 2), 2)
     for mine, theirs in (("cents", "cents"), ("label_error", "error"), ("days", "days")):
         assert made.plan[mine] == predicted[theirs]
 
