@@ -19,6 +19,7 @@ from core.errors import UserError
 from core.files.open import check_is_file, open_unpacked
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, in_utf8, is_utf8
+from core.text.words import plural
 
 MOST_BLANK = 100_000  # lines in a row: more are no slip
 MAX_LINE_BYTES = 10_000_000
@@ -282,6 +283,8 @@ def _csv_fault(error: csv.Error, first: int, last: int) -> str:
     """`first` and `last` line of what was read as one row."""
     reason = str(error)
     lost = f"lines {first} to {last} are not read"
+    if first == last:
+        lost = f"line {first} is not read"
     if reason.startswith("new-line character"):
         return "it contains a CR that does not end a line"
     if reason.startswith("field larger"):
@@ -315,7 +318,7 @@ def _delimited_row(line: int, header: list[str], values: list[str], delimiter: s
     if not is_utf8(text):
         return Row(line, {}, NOT_UTF8, text[:EXCERPT])
     if len(values) != len(header):
-        fault = f"the row has {len(values)} columns, the header {len(header)}"
+        fault = f"the row has {plural(len(values), 'column')}, the header {len(header)}"
         if len(values) > len(header):
             fault += f" (put a text with {delimiter.replace(TAB, 'a tab')} in quotes)"
         return Row(line, {}, fault, text[:EXCERPT])

@@ -1,6 +1,6 @@
 """`quorum model`: trains retrievers and answer selectors, and keeps them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,11 +21,18 @@ from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import read_recipe
 
 app = Noun("Trained models: train, register, list, show, verify, card, evaluate-answers.")
+ALWAYS_CHOSEN = ("learning_rate", "batch_size", "max_length")
+# Of a material's rows, by how training.json counts them.
+NOT_LEARNED = {
+    "left_out": "left out by the objective",
+    "held_out": "more with a question of the release's dev or test",
+    "beside_dev": "more with a text of those that tell when to stop",
+}
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")]
 
 
 def _trained(result: Result) -> Rendered:
-    lines = [_head(result), *_defaults(result), *_figures(result), _best(result)]
+    lines = [_head(result), *_defaults(result), *_learned(result), *_figures(result), _best(result)]
     if report := result.get("registered"):
         done = "Registered before, unchanged" if report["unchanged"] else "Registered"
         lines.append(f"{done}: {report['name']}, sha256 {report['sha256']}")
@@ -84,12 +91,15 @@ def train(
 def _head(result: dict[str, Any]) -> str:
     chosen = result["chosen"]
     done = "Trained before, unchanged" if result["unchanged"] else "Trained"
-    seeds = len(result["trainings"])
+    tried = len(result["grid"])
+    others = [f"{chosen['max_length']} tokens"]
+    others += [f"{name} {value}" for name, value in chosen.items() if name not in ALWAYS_CHOSEN]
+    best = f" (the best of {tried})" if tried > 1 else ""
     return (
         f"{done}: {result['kind']} {result['form']} from {result['base']} on "
         f"{result['release']['name']}, learning rate {chosen['learning_rate']:g}, batches of "
-        f"{chosen['batch_size']}, {chosen['max_length']} tokens, "
-        f"{plural(seeds, 'seed')}, {result['seconds']:,.0f} s"
+        f"{chosen['batch_size']}, {', '.join(others)}{best}, "
+        f"{plural(len(result['trainings']), 'seed')}, {result['seconds']:,.0f} s"
     )
 
 
@@ -97,6 +107,20 @@ def _defaults(result: dict[str, Any]) -> list[str]:
     """Trainings of before did not say."""
     words = [f"{', '.join(of)} from {source}" for source, of in result.get("defaults", {}).items()]
     return [f"Left out of the recipe: {'; '.join(words)}."] if words else []
+
+
+def _learned(result: dict[str, Any]) -> Iterator[str]:
+    """And what was not. Trainings of before counted only the pairs."""
+    pairs = {"pairs": result["pairs"]} if result["pairs"] else {}
+    for name, counts in {**pairs, **result.get("materials", {})}.items():
+        learned = plural(counts["learned"], "example")  # as often as a task has one
+        parts = [f"{name}: {plural(counts['rows'], 'row')}, learned as {learned}"]
+        parts += [
+            f"{counts[count]:,} {why}" for count, why in NOT_LEARNED.items() if counts.get(count)
+        ]
+        yield f"{', '.join(parts)}."
+    if left_out := result.get("queries_left_out"):
+        yield f"{plural(left_out, 'query')} of train cannot be learned from."
 
 
 def _best(result: dict[str, Any]) -> str:
@@ -137,6 +161,7 @@ def _figure_line(label: str, cells: Iterable[str]) -> str:
 def _model_details(result: Result) -> Rendered:
     """What was just registered has no figures yet."""
     plain = {name: value for name, value in result.items() if not isinstance(value, dict)}
+    plain.pop("unchanged", None)
     counted = ", ".join(
         f"{split} {number:,}" for split, number in result.get("queries", {}).items()
     )

@@ -9,8 +9,8 @@ from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
 
 ENTER_ANOTHER = (
-    "enter an installed model package, a folder with a model, or a model downloaded with "
-    "`hf download NAME`."
+    "enter a registered model, an installed model package, a folder with a model, or a model "
+    "downloaded with `hf download NAME`."
 )
 
 

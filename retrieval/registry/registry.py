@@ -100,7 +100,7 @@ def resolve_model(name: str) -> str:
     """What an encoder is loaded by: a registered retriever's folder, else the name itself."""
     model = _verified(name)
     if model is None:
-        return name
+        return _no_training(name)
     if model.kind != TrainedModel.Kind.RETRIEVER:
         raise UserError(f"The model {model.name} is an answer selector: name a retriever here.")
     return str(model.path)
@@ -109,7 +109,7 @@ def resolve_model(name: str) -> str:
 def resolve_either(name: str) -> str:
     """The same of a retriever or a selector."""
     model = _verified(name)
-    return name if model is None else str(model.path)
+    return _no_training(name) if model is None else str(model.path)
 
 
 def resolve_base(name: str, kind: str) -> str:
@@ -159,6 +159,18 @@ def _verified(name: str) -> TrainedModel | None:
     if model is not None:
         verify(model)
     return model
+
+
+def _no_training(name: str) -> str:
+    """The name; UserError where it is that of a training that nobody registered."""
+    for folder in (Path(name), Path(settings.MODELS_DIR) / name):
+        if (folder / FILE).is_file():
+            raise UserError(
+                f"{name} is a training, and its model is not registered: register it by `quorum "
+                f"model register {folder}`, or name a model in it, such as "
+                f"{folder / parse_training(read_training(folder)).best.model}."
+            )
+    return name
 
 
 def _verified_training(folder: Path) -> TrainedModel | None:

@@ -37,6 +37,10 @@ def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
+def is_under_way(folder: Path) -> bool:
+    return (folder / ORDER).is_file() and not (folder / FILE).is_file()
+
+
 def write_training(folder: Path, values: Mapping[str, Any]) -> None:
     write(folder / FILE, values)
 

@@ -28,7 +28,7 @@ from retrieval.training.loop.setup import name_of
 from retrieval.training.preflight import Inputs, StageData, TrainingRequest, checked_inputs
 from retrieval.training.recipes.materials import RELEASE
 from retrieval.training.recipes.recipe import PAIRS, Recipe, Stage
-from retrieval.training.result import claimed, write_training
+from retrieval.training.result import claimed, is_under_way, write_training
 from retrieval.vectors.folder import one_build
 
 OURS = re.compile(r"stage-\d+|grid-\d+|seed-\d+")
@@ -54,12 +54,15 @@ def train(
     inputs = checked_inputs(request)
     folder = Path(site.MODELS_DIR) / request.name
     with one_build(folder, f"The model {request.name} is being trained", wait=wait):
+        is_begun = is_under_way(folder)
         if known := claimed(folder, inputs.facts):
             _tidy(folder, known)  # of a kill just before
             return {**known, "unchanged": True}
         (folder / "recipe.yaml").write_text(
             yaml.safe_dump(request.recipe.to_dict(), sort_keys=False), encoding="utf-8"
         )
+        if is_begun:
+            watch.begin("Continuing a training that was stopped", 0)
         began = time.monotonic()
         trained = _trained(request, inputs, folder, watch)
         values = {**inputs.facts, **trained, "seconds": round(time.monotonic() - began, 1)}

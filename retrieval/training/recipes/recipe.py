@@ -23,7 +23,7 @@ one stage with one task on the release. SOURCES says where the value of what is 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,7 @@ SOURCES = {
     "batch_size": QUADRO,
     "max_length": QUADRO,
     "patience": QUADRO,
+    "hard_negatives": OURS,
     "epochs": OURS,
     "warmup": OURS,
     "weight_decay": LIBRARIES,
@@ -433,11 +434,24 @@ def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
             name
             for name in SOURCES
             if name not in values
-            and not all(name in stage for stage in of_stages)
+            and not all(_is_given(name, stage) for stage in of_stages)
             and not (name == "epochs" and "max_steps" in values)
             and not (kind == "selector" and name in OF_RETRIEVERS)
+            and not (name == "hard_negatives" and not _are_ranked(stages))
         ),
     )
+
+
+def _is_given(name: str, stage: Values) -> bool:
+    """By the stage, or by each of its tasks."""
+    tasks: Any = stage.get("tasks")
+    return name in stage or (bool(tasks) and all(name in task for task in tasks))
+
+
+def _are_ranked(stages: Sequence[Stage]) -> bool:
+    """Whether negatives of the release may stand beside its positives."""
+    tasks = (task for stage in stages for task in stage.tasks)
+    return any(task.is_ranked and task.material == RELEASE for task in tasks)
 
 
 def _of_flat(kind: str, values: Values) -> dict[str, object]:

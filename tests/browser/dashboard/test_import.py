@@ -56,12 +56,12 @@ def test_a_dropped_file_is_sent_imported_and_its_rejected_rows_are_shown(importi
     work()
     # The page asks every two seconds, and loads again when the work has ended.
     expect(importing.get_by_role("heading", name="Rejected rows")).to_be_visible()
-    expect(importing.get_by_text("the row has 1 columns, the header 2")).to_be_visible()
+    expect(importing.get_by_text("the row has 1 column, the header 2")).to_be_visible()
     eye.look("an import that has ended")
     eye.assert_well()
     with importing.expect_download() as download:
         importing.get_by_role("link", name="CSV").click()
-    assert '3,"the row has 1 columns, the header 2",Why?' in download.value.path().read_text()
+    assert '3,"the row has 1 column, the header 2",Why?' in download.value.path().read_text()
     assert QaPair.objects.get().question == "Why is the sky blue?"
 
 

@@ -185,7 +185,7 @@ def test_a_row_that_cannot_be_used_is_refused_by_its_line(
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (b"only one", "the row has 1 columns, the header 2"),
+        (b"only one", "the row has 1 column, the header 2"),
         (b"a,b,c", "the row has 3 columns, the header 2 (put a text with , in quotes)"),
         (b'"broken"quote,b', 'text follows a closing quote (write a quote inside a text as "")'),
         (b'"' + b"x" * 200_000 + b'",b', "a field has more than 131,072 characters"),

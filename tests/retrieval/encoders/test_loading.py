@@ -79,7 +79,7 @@ def test_a_name_that_nothing_has_is_told_so_without_talk_of_a_network() -> None:
         load_model("no-such-model", "cpu")
     assert str(refused.value).startswith(
         "The model 'no-such-model' cannot be loaded (there is no package, folder or fetched model "
-        "of that name): enter an installed"
+        "of that name): enter a registered"
     )
 
 

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 TEN = jsonl(*({"question": f"Q {n}?", "answer": "A b.", "score": n} for n in range(10)))
 HALF_GOOD = b"question,answer\nWhy?,So.\nWhy?\n,Nothing.\n\xff,Bytes.\nHow?,Thus.\n"
 HALF_GOOD_REASONS = [
-    (3, "the row has 1 columns, the header 2"),
+    (3, "the row has 1 column, the header 2"),
     (4, "the question is empty"),
     (5, "the row is not valid UTF-8 (save the file as UTF-8)"),
 ]

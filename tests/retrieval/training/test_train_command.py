@@ -16,8 +16,9 @@ import yaml
 from sentence_transformers import CrossEncoder
 
 from core.command import Error
+from core.errors import UserError
 from retrieval.encoders.lazy import load_encoder, load_selector
-from retrieval.registry.registry import digest_of_folder
+from retrieval.registry.registry import digest_of_folder, resolve_either
 from retrieval.registry.training_record import parse_training, read_training
 from retrieval.training.data import teacher
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
@@ -354,7 +355,15 @@ def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
     place = data_dir / "models" / "staged"
     assert not list(place.glob("stage-*"))
     assert parse_training(read_training(place)).form == "QAQ"
-    assert train(path, "--release", demo)["unchanged"] is True
+    out = StringIO()
+    quorum("model", "train", str(path), "--release", str(demo), stdout=out)
+    said = out.getvalue()
+    assert said.startswith("Trained before, unchanged: ")
+    assert "distil-hinton lambda " in said
+    assert f"\nquora: {quora['rows']} rows, learned as {quora['learned']} examples" in said
+    for name in ("staged", str(place)):  # nobody has registered it
+        with pytest.raises(UserError, match=f"{name} is a training, .*, such as .*/model"):
+            resolve_either(name)
     (tmp_path / "quora.tsv").write_text(DUPLICATES + "\na\tb\t1\n")
     with pytest.raises(Error, match="holds a model of another material quora"):
         train(path, "--release", demo)
@@ -529,7 +538,7 @@ def test_what_is_printed_tells_what_was_learned(
     quorum("model", "train", str(path), "--release", str(folder), "--device", "cpu", stdout=out)
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("Trained: retriever QQ from ")
-    assert "learning rate 0.01, batches of 16, 24 tokens, 2 seeds" in lines[0]
+    assert "learning rate 0.01, batches of 16, 24 tokens (the best of 2), 2 seeds" in lines[0]
     assert lines.pop(1) == (
         "Left out of the recipe: patience from QUADRo's appendix B; warmup from Quorum; "
         "weight_decay, accumulation, precision from sentence-transformers; pooling from the base."

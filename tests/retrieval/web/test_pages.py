@@ -148,12 +148,12 @@ def test_work_is_shown_to_those_who_asked_for_it_and_to_the_staff(as_: As) -> No
 def test_the_rejected_rows_come_as_csv_without_formulas(as_: As) -> None:
     job = worked(sent({"a.csv": b'question,answer\nWhy?,So.\n=1+1\n"@x"\n'}))
     page = as_("staff").get(reverse("database-imported", args=[job.pk]))
-    assert b"the row has 1 columns, the header 2" in page.content
+    assert b"the row has 1 column, the header 2" in page.content
     answer: Any = as_("staff").get(reverse("database-rejected", args=[job.pk, 1]))
     assert b"".join(answer.streaming_content).decode().splitlines() == [
         "line,reason,text",
-        '3,"the row has 1 columns, the header 2",\'=1+1',
-        '4,"the row has 1 columns, the header 2",\'@x',
+        '3,"the row has 1 column, the header 2",\'=1+1',
+        '4,"the row has 1 column, the header 2",\'@x',
     ]
     assert answer.headers["Content-Disposition"].startswith("attachment")
 

@@ -15,7 +15,7 @@ def fill_the_database(owner: Owner, corpus: Corpus) -> None:
     owner.import_pairs(corpus.pairs, "faq")
     expect(owner.heading("Rejected rows")).to_be_visible()
     owner.sees("the answer is empty")
-    owner.sees("the row has 1 columns, the header 3")
+    owner.sees("the row has 1 column, the header 3")
     owner.look("imported")
     owner.see_the_index()
     owner.look("database")

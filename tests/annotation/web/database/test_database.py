@@ -105,7 +105,7 @@ def test_a_file_that_is_sent_is_imported_with_its_rejected_rows_told(as_: As, sc
         ("Why is the sky blue?", "faq", "CC0")
     ]
     page = browser.get(address).content.decode()
-    assert "the row has 1 columns, the header 2" in page
+    assert "the row has 1 column, the header 2" in page
     [entry] = AuditEntry.objects.all()
     assert (entry.actor, entry.verb, entry.subject) == ("importer", "import pairs", "faq")
     assert entry.details["files"] == ["faq.csv"]

@@ -45,7 +45,10 @@ def test_what_is_left_out_is_named_by_where_its_value_is_from() -> None:
     assert parse_recipe({**LEAST, "kind": "retriever", "form": "QQ"}).defaults["the base"] == [
         "pooling"
     ]
-    assert set(SOURCES) == {*OF_STAGE, "precision", "seeds"} - {"max_steps", "mini_batch_size"}
+    ranked = parse_recipe({**LEAST, "kind": "retriever", "form": "QQ", "objective": "mnr"})
+    assert "hard_negatives" in ranked.defaults["Quorum"]
+    known = {*OF_STAGE, "hard_negatives", "precision", "seeds"}
+    assert set(SOURCES) == known - {"max_steps", "mini_batch_size"}
 
 
 def test_the_grid_is_every_combination_in_order() -> None:
