@@ -220,6 +220,7 @@ def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str,
                 "figures": {
                     figure: {
                         **over_runs(ours := [one["figures"][figure] for one in seeds]),
+                        **_ends(figure, seeds),
                         "p_runs": None
                         if seeds is others
                         else p_over_runs(ours, [one["figures"][figure] for one in others]),
@@ -236,6 +237,16 @@ def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str,
             if of.name in system.paper_of_sets
         ],
     }
+
+
+def _ends(figure: str, seeds: list[dict[str, Any]]) -> dict[str, float | None]:
+    """An interval over draws of the rows; of what is not drawn, the lowest and the highest run."""
+    known = [one["figures"][figure] for one in seeds if one["figures"][figure] is not None]
+    if known and figure in seeds[0]["drawn"]:
+        of = ends(np.mean([one["drawn"][figure] for one in seeds], axis=0))
+    else:
+        of = {"low": min(known, default=None), "high": max(known, default=None)}
+    return {name: one if one is None else round(one, DECIMALS) for name, one in of.items()}
 
 
 def _difference(

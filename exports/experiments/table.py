@@ -1,4 +1,5 @@
-"""An experiment's table in words: that of the comparison, and one for each other set. Pure."""
+"""An experiment's table in words: that of the comparison, and one for each other set; and the
+columns of its plot. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +9,17 @@ from typing import Any
 from core.text.markdown import escape
 from core.text.markdown import table as markdown_table
 from exports.comparison import report
+from exports.comparison.intervals_plot import Column, Estimate
 from exports.comparison.report import NONE, aligned, as_printed, percent
 from exports.experiments.experiment import COUNTED, Figures, System
 
 NOTE = "Figures of the paper are of its own data and models, shown for orientation."
 
+BARS = "Bars: 95% bootstrap intervals; where there is none, lowest to highest run"
+RANKED = ("P@1", "MAP", "MRR")
+ENDS = ("low", "high")
+# Before its columns' names; our figures by systems; the paper's; what is shown if it has none.
+Part = tuple[str, Mapping[str, Mapping[str, Any]], Sequence[Mapping[str, Any]], Sequence[str]]
 Row = Sequence[str]
 
 
@@ -33,6 +40,62 @@ def markdown(result: Mapping[str, Any]) -> str:
     counts = [markdown_table(*_counts(result))] if result["counts"] else []
     sets = (f"## {escape(_head(one))}\n\n{markdown_table(*_table(one))}" for one in result["sets"])
     return "\n\n".join([title, *counts, report.markdown(result), *sets]) + "\n"
+
+
+def columns(result: Mapping[str, Any]) -> list[Column]:
+    """Of the plot: what the paper prints; of what it prints nothing of, what says most."""
+    if "answers" in result:
+        return [
+            _column(
+                name,
+                {system: one["accuracy"] for system, one in of["systems"].items()},
+                {one["name"]: one["figures"].get(name) for one in result["papers"]},
+            )
+            for name, of in result["answers"].items()
+        ]
+    systems = result["systems"]
+    papers = result["papers"]["systems"] if result["papers"] else []
+    own = {one["name"]: {**one["metrics"], **one["pairs"]} for one in systems}
+    of_release: list[Part] = [("", own, papers, RANKED)]
+    if result["sets"] and not _named(papers):
+        of_release = []
+    of_sets: list[Part] = [
+        (
+            f"{of['name']}: ",
+            {one["name"]: one["figures"] for one in of["systems"]},
+            of["papers"],
+            (),
+        )
+        for of in result["sets"]
+    ]
+    return [
+        _column(
+            where + name,
+            {system: figures.get(name) for system, figures in ours.items()},
+            {one["name"]: one["figures"].get(name) for one in theirs},
+        )
+        for where, ours, theirs, usual in [*of_release, *of_sets]
+        for name in _named(theirs) or usual or list(next(iter(ours.values())))[:1]
+    ]
+
+
+def _named(papers: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for one in papers for name in one["figures"]))
+
+
+def _column(
+    name: str,
+    ours: Mapping[str, Mapping[str, Any] | None],
+    papers: Mapping[str, Mapping[str, Any] | None],
+) -> Column:
+    known = {
+        system: Estimate(
+            one["value"], *(one["value"] if one[end] is None else one[end] for end in ENDS)
+        )
+        for system, one in ours.items()
+        if one and one["value"] is not None
+    }
+    return Column(name, known, {system: one["value"] for system, one in papers.items() if one})
 
 
 def _answers(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:

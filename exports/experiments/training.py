@@ -16,9 +16,11 @@ from django.conf import settings as site
 from core.errors import UserError
 from core.files.whole import write_whole
 from core.text.words import plural
+from exports.comparison.intervals_plot import write_intervals_plot
 from exports.experiments.experiment import Experiment, System
 from exports.experiments.release_materials import tiny_material
 from exports.experiments.sizes import LAMBDA, LAST, TINY
+from exports.experiments.table import BARS, columns
 from retrieval.training.data.release_splits import MANIFEST
 from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import Recipe, read_recipe
@@ -126,6 +128,7 @@ class Run:
         kept = {**result, "report": self.report(".md").name, "release": self.release.name}
         write_whole(self.report(".md"), [report.encode()])
         write_whole(self.report(".json"), [json.dumps(kept, indent=2).encode(), b"\n"])
+        write_intervals_plot(self.report("-figures.svg"), columns(result), BARS)
 
     def require(self, recipes: Iterable[Recipe], others: Iterable[Path]) -> None:
         """Before hours of training: all materials and other files are there."""

@@ -34,6 +34,10 @@ Kind = Literal["train", "score", "experiment"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RECIPES = settings.BASE_DIR / "recipes"
 EXPERIMENTS = "experiments"
+PLOTS: Mapping[str, str] = {
+    "figures": "The figures of each system, with intervals",
+    "hit": "Hit@k of each system",
+}
 SPLITS = tuple(name.removesuffix(".jsonl") for name in SPLIT_FILES)
 
 
@@ -182,10 +186,17 @@ _CHECKS: Mapping[str, Callable[[WantedTraining], None]] = {
 }
 
 
-def plot_of(job: Job, theme: str) -> Path | None:
-    """Of an experiment that is done; `theme`: light or dark."""
-    report = (job.result or {}).get("report")
-    if job.kind != "experiment" or not report or not report["plot"]:
+def plots_of(job: Job) -> Mapping[str, str]:
+    """Names of files, by what they show; none unless it is an experiment that is done."""
+    report = (job.result or {}).get("report", {}) if job.kind == "experiment" else {}
+    plots: Mapping[str, str] = report.get("plots", {})
+    return plots
+
+
+def plot_of(job: Job, name: str, theme: str) -> Path | None:
+    """`theme`: light or dark."""
+    plots = plots_of(job)
+    if name not in plots:
         return None
-    path: Path = settings.DATA_DIR / "experiments" / report["plot"]
+    path: Path = settings.DATA_DIR / "experiments" / plots[name]
     return path.with_name(f"{path.stem}-dark.svg") if theme == "dark" else path

@@ -18,6 +18,7 @@ from exports.experiments.experiment import read_experiment
 from exports.experiments.run import run_experiment
 from exports.experiments.table import text
 from exports.experiments.training_requests import (
+    PLOTS,
     Kind,
     WantedTraining,
     experiment_file,
@@ -111,7 +112,8 @@ def _experiment_run(wanted: WantedTraining, release: Path, stages: _Stages) -> R
         step=stages.step,
         judge=wanted.judge,
     )
-    plot = Path(result["report"]).with_name(f"{Path(result['report']).stem}-hit.svg")
+    report = Path(result["report"])
+    plots = {name: report.with_name(f"{report.stem}-{name}.svg") for name in PLOTS}
     return {
         "experiment": wanted.of,
         "size": wanted.size,
@@ -119,7 +121,7 @@ def _experiment_run(wanted: WantedTraining, release: Path, stages: _Stages) -> R
         "report": {
             "title": result["title"],
             "text": text(result),
-            "plot": plot.name if plot.is_file() else "",  # answers have none
+            "plots": {name: path.name for name, path in plots.items() if path.is_file()},
         },
     }
 

@@ -20,6 +20,7 @@ from annotation.web.base.layout import page
 from core.errors import UserError
 from exports.experiments.training_requests import (
     KINDS,
+    PLOTS,
     SPLITS,
     Kind,
     WantedTraining,
@@ -27,6 +28,7 @@ from exports.experiments.training_requests import (
     experiments,
     judges_for,
     plot_of,
+    plots_of,
     recipes,
     releases_for,
     resume_training,
@@ -151,6 +153,7 @@ def training(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "job": job,
         "report": (job.result or {}).get("report"),
+        "plots": [(name, PLOTS[name]) for name in plots_of(job)],
         "measured": _measured(job),
         "may_train": request.user.has_perm(TRAIN),
         "was_stopped": job.state == Job.State.FAILED,
@@ -195,11 +198,11 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 @database_page()
-def training_plot(request: HttpRequest, pk: int, theme: str) -> HttpResponseBase:
-    plot = plot_of(_job(request, pk), theme)
-    if plot is None or not plot.is_file():
+def training_plot(request: HttpRequest, pk: int, plot: str, theme: str) -> HttpResponseBase:
+    path = plot_of(_job(request, pk), plot, theme)
+    if path is None or not path.is_file():
         raise Http404
-    response = FileResponse(plot.open("rb"), content_type="image/svg+xml")
+    response = FileResponse(path.open("rb"), content_type="image/svg+xml")
     response["Content-Security-Policy"] = OF_PLOTS
     response["X-Content-Type-Options"] = "nosniff"
     return response
@@ -215,5 +218,5 @@ urlpatterns = [
     path("trainings/<int:pk>", training, name="training"),
     path("trainings/<int:pk>/cancel", cancel, name="cancel-training"),
     path("trainings/<int:pk>/resume", resume, name="resume-training"),
-    path("trainings/<int:pk>/hit-<slug:theme>.svg", training_plot, name="training-plot"),
+    path("trainings/<int:pk>/<slug:plot>/<slug:theme>.svg", training_plot, name="training-plot"),
 ]

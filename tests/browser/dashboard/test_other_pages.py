@@ -134,7 +134,8 @@ def test_the_trainings(root: Eye, small_database: None, settings: Settings, tmp_
         "against": {"run": "retriever"},
     }
     text = "test of faq-1\n\n" + "system   P@1     MAP     MRR     Hit@5   Hit@10 " * 4
-    report = {"title": "Question Reranking, Table 1", "text": text, "plot": "table-hit.svg"}
+    report = {"title": "Question Reranking, Table 1", "text": text}
+    report["plots"] = {"figures": "table-hit.svg", "hit": "table-hit.svg"}
     (tmp_path / "experiments").mkdir()
     for theme in ("", "-dark"):
         drawn = "<svg xmlns='http://www.w3.org/2000/svg' width='400' height='200'/>"

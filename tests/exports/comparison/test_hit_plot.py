@@ -9,6 +9,7 @@ from core.errors import UserError
 from core.files import whole
 from exports.card.canvas import THEMES, Plot, Theme, render
 from exports.comparison.hit_plot import COLOURS, hit_plot, plot_path, write_hit_plot
+from exports.comparison.intervals_plot import Column, Estimate, intervals_plot
 from exports.comparison.published_results import published_results
 from tests.exports.card.test_plots import SVG, contrast, texts
 
@@ -108,3 +109,14 @@ def test_a_disk_without_room_leaves_the_plot_that_was_there(
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.suffix or "light")
 def test_every_line_can_be_seen_on_the_background(theme: Theme) -> None:
     assert min(contrast(colour, theme.background) for colour in COLOURS[theme]) >= 4.5
+
+
+def test_figures_have_intervals_and_the_papers_are_marks_beside_them() -> None:
+    ours = {"mine": Estimate(0.5, 0.4, 0.6), "$5 & <b>": Estimate(0.7, 0.7, 0.7)}
+    columns = [Column("STS: Pearson, or none", ours, {"mine": 0.55}), Column("MAP", {}, {})]
+    plot = intervals_plot(columns, "Bars")
+    shown = texts(render(plot, THEMES[0]))
+    assert {*ours, "the paper, other data", "STS", "Pearson,", "or none", "MAP"} <= set(shown)
+    assert plot.words.startswith("STS: Pearson, or none: mine 50.0% (40.0% to 60.0%), $5 & <b> 70")
+    bare = intervals_plot([Column("MAP", ours, {})], "Bars")
+    assert "the paper, other data" not in texts(render(bare, THEMES[0]))

@@ -341,6 +341,9 @@ def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
     [report] = (tmp_path / "out").glob("*.json")
     found = json.loads(report.read_text())
     assert report.with_suffix(".md").read_text().startswith(f"# {wanted.title}\n")
+    plot = report.with_name(f"{report.stem}-figures.svg").read_text()
+    assert all(f"{name}: " in plot for name in wanted.questions)
+    assert all(f"{one.name}: " in plot for one in wanted.sets)
     run = [system.name for system in wanted.systems if not system.lacks]
     if wanted.questions:
         assert all(list(of["systems"]) == run for of in found["answers"].values())

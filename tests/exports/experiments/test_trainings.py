@@ -1,6 +1,7 @@
 """Trainings, scores and experiments as jobs, by their pages and the API, with tiny models."""
 
 import uuid
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +117,10 @@ def test_an_experiment_ends_with_its_table_and_plot(release: Release, adas: Clie
     said = text_of(adas.get(f"{LIST}/{job.pk}"))
     assert "A small table" in said
     assert "P@1" in said
-    for theme in ("light", "dark"):
-        plot = adas.get(reverse("training-plot", args=[job.pk, theme]))
+    for name, theme in product(("figures", "hit"), ("light", "dark")):
+        plot = adas.get(reverse("training-plot", args=[job.pk, name, theme]))
         assert b"<svg" in b"".join(plot)  # type: ignore[arg-type]
+    assert adas.get(reverse("training-plot", args=[job.pk, "other", "light"])).status_code == 404
 
 
 def test_a_cancelled_training_stops_and_is_resumed(

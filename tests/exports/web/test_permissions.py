@@ -49,8 +49,10 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", TRAININGS): (OUT, 403, 403, 403, 403, 403, 403, 422, OUT),
     ("GET", f"{TRAININGS}/PK"): of_staff(f"{TRAININGS}/PK", 404, 404),
     ("POST", f"{TRAININGS}/PK"): (405,) * 9,
-    ("GET", f"{TRAININGS}/PK/hit-dark.svg"): of_staff(f"{TRAININGS}/PK/hit-dark.svg", 404, 404),
-    ("POST", f"{TRAININGS}/PK/hit-dark.svg"): (405,) * 9,
+    ("GET", f"{TRAININGS}/PK/hit-at-k/dark.svg"): of_staff(
+        f"{TRAININGS}/PK/hit-at-k/dark.svg", 404, 404
+    ),
+    ("POST", f"{TRAININGS}/PK/hit-at-k/dark.svg"): (405,) * 9,
     ("GET", f"{TRAININGS}/PK/cancel"): (405,) * 9,
     ("POST", f"{TRAININGS}/PK/cancel"): (OUT, 403, 403, 403, 403, 403, 403, 404, OUT),
     ("GET", f"{TRAININGS}/PK/resume"): (405,) * 9,
