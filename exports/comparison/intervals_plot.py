@@ -58,9 +58,9 @@ def intervals_plot(columns: Sequence[Column], subtitle: str) -> Plot:
             beside = ACROSS * ((number + 0.5) / len(systems) - 0.5)
             for place, column in enumerate(columns):
                 if one := column.ours.get(name):
-                    ends = [[one.value - one.low], [one.high - one.value]]
                     at = place + beside
-                    made.errorbar([at], [one.value], ends, marker=marker, markersize=5, **look)
+                    made.plot([at, at], [one.low, one.high], color=look["color"])
+                    made.plot([at], [one.value], marker=marker, markersize=5, **look)
                     if (theirs := column.papers.get(name)) is not None:
                         made.plot([at], [theirs], marker="_", markersize=9, color=theme.quiet)
             handles.append(Line2D([], [], marker=marker, markersize=5, label=name, **look))
