@@ -42,6 +42,7 @@ class Measurable:
     system: System
     runs: NamedRuns
     models: tuple[str, ...]
+    training: Training | None = None  # None: it is measured as it is
 
 
 def run_experiment(
@@ -94,7 +95,11 @@ def run_experiment(
         "papers": {"note": NOTE, "systems": papers, "hit_at": []} if experiment.source else None,
         "counts": _counts(run),
         "sets": [_measured(run, one, measurable) for one in measured],
-        "notes": [run.note(recipes.values()), *cast(list[str], result["notes"])],
+        "notes": [
+            run.note(recipes.values()),
+            *run.held_out(one.training for one in measurable if one.training),
+            *cast(list[str], result["notes"]),
+        ],
     }
     for one in cast(list[dict[str, Any]], result["systems"]):
         one["runs"] = [run.portable(Path(path)) for path in one["runs"]]
@@ -185,7 +190,7 @@ def _as_trained(system: System, training: Training) -> Measurable:
         for split in SPLITS
     )
     models = tuple(str(folder / one["model"]) for one in training["trainings"])
-    return Measurable(system, NamedRuns(system.name, test, dev), models)
+    return Measurable(system, NamedRuns(system.name, test, dev), models, training)
 
 
 def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str, Any]:

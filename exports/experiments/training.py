@@ -23,6 +23,7 @@ from exports.experiments.sizes import LAMBDA, LAST, TINY
 from exports.experiments.table import BARS, columns
 from retrieval.training.data.release_splits import MANIFEST
 from retrieval.training.lazy import train_model
+from retrieval.training.recipes.materials import Source
 from retrieval.training.recipes.recipe import Recipe, read_recipe
 from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
@@ -59,6 +60,28 @@ class Run:
     def report(self, ending: str) -> Path:
         return self.path(f"-judged-by-{self.judge}{ending}" if self.judge else ending)
 
+    @property
+    def sets(self) -> tuple[Source, ...]:
+        """What models are measured on and must not learn; rows of the release that stand for it
+        are learned, too."""
+        every = [
+            Source(one.source.kind, file)
+            for one in self.experiment.sets
+            for file in (one.source.file, one.dev)
+            if file is not None
+        ]
+        return tuple(one for one in every if self.size != TINY or one.file.exists())
+
+    def held_out(self, trained: Iterable[Training]) -> list[str]:
+        """How many rows were not learned for a question that is measured, in words."""
+        counts: dict[str, int] = {}
+        for one in trained:
+            counts |= {name: of["held_out"] for name, of in one.get("materials", {}).items()}
+            counts |= {"release": of["train_held_out"]} if (of := one.get("sets")) else {}
+        rows = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+        said = "Rows that were not learned, for a question of the release's dev or test or of a set"
+        return [f"{said}: {rows}."] if rows else []
+
     def model(self, name: str) -> Path:
         """The folder of its training."""
         return Path(site.MODELS_DIR) / f"{self.prefix}-{name}"
@@ -87,6 +110,7 @@ class Run:
             begin=lambda words, steps: self.begin(f"{where}: {words}", steps),
             step=self.step,
             wait=wait,
+            sets=self.sets,
         )
 
     def note(self, recipes: Iterable[Recipe]) -> str:

@@ -36,10 +36,11 @@ def train_model(
     begin: Callable[[str, int], object],
     step: Progress,
     wait: bool = False,
+    sets: tuple[Source, ...] = (),
 ) -> dict[str, Any]:
     """What training.json holds. Busy while another process trains it, unless it is to `wait`."""
     require_model(resolve_base(recipe.base, recipe.kind))
     from retrieval.training import preflight, run  # noqa: PLC0415
 
-    request = preflight.TrainingRequest(recipe, release, name, pairs, device)
+    request = preflight.TrainingRequest(recipe, release, name, pairs, device, sets)
     return run.train(request, run.Watch(begin, step), wait=wait)

@@ -25,8 +25,10 @@ from retrieval.training.recipes.materials import (
     RELEASE,
     Material,
     Source,
+    digest_of,
     facts_of,
     of_release,
+    questions_of,
     read_material,
 )
 from retrieval.training.recipes.objectives import reads_labels
@@ -50,6 +52,7 @@ class TrainingRequest:
     name: str
     pairs: Path | None
     device: str
+    sets: tuple[Source, ...] = ()  # that the model will be measured on, beside the release
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class Inputs:
             "base_sha256": self.base.sha256,
             **{name: facts["sha256"] for name, facts in materials.items()},
             **self.facts.get("teachers", {}),
+            **({"sets": sets["sha256"]} if (sets := self.facts.get("sets")) else {}),
         }
 
 
@@ -126,9 +130,10 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
             "give the release's folder a shorter one."
         )
     recipe = request.recipe if request.pairs is None else with_pairs(request.recipe, request.pairs)
-    held_out = release.held_out()
+    asked = release.held_out() | {key for one in request.sets for key in questions_of(one)}
+    release = release.without(asked)
     materials = {RELEASE: of_release(release.train, release.dev)} | {
-        name: read_material(source, held_out) for name, source in recipe.materials.items()
+        name: read_material(source, asked) for name, source in recipe.materials.items()
     }
     stages = [_stage_data(recipe, stage, materials, request.release) for stage in recipe.stages]
     base = check_base(recipe)
@@ -263,10 +268,15 @@ def _facts(
         "queries": {name: len(records) for name, records in release.measured.items()},
         "pairs": pairs,
         **({"materials": files} if files else {}),
+        **({"sets": _facts_of_sets(request.sets, release)} if request.sets else {}),
         **({"teachers": _digests(teachers)} if teachers else {}),
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "device": device,
     }
+
+
+def _facts_of_sets(sets: Sequence[Source], release: Release) -> dict[str, Any]:
+    return {"sha256": [digest_of(one) for one in sets], "train_held_out": release.asked_again}
 
 
 def _digests(teachers: Mapping[str, Teacher]) -> dict[str, str]:

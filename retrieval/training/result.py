@@ -61,6 +61,7 @@ def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": pairs and pairs["sha256"],
         **{f"material {name}": of["sha256"] for name, of in materials.items()},
         **facts.get("teachers", {}),
+        **({"sets": facts["sets"]["sha256"]} if "sets" in facts else {}),
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import UserError
@@ -41,6 +41,12 @@ class Release:
     def held_out(self) -> set[str]:
         """Keys of the queries that no model may have learned from."""
         return _keys(self.dev, self.test)
+
+    def without(self, asked: Collection[str]) -> Release:
+        """Train lacks the queries of these keys."""
+        kept = [one for one in self.train if question_key(one.query) not in asked]
+        again = self.asked_again + len(self.train) - len(kept)
+        return replace(self, train=kept, asked_again=again)
 
 
 def read_release(folder: Path) -> Release:

@@ -8,8 +8,8 @@
     sts        sentence1, sentence2, score from 0 to 5
     ranks      query, pairs (a list of [question, answer]), label
 
-One rule holds for all: a row with a question of the release's dev or test is left out, and one in
-ten, by its first text, tells when to stop.
+One rule holds for all: a row with a question of the release's dev or test, or of a set that the
+model will be measured on, is left out, and one in ten, by its first text, tells when to stop.
 """
 
 from __future__ import annotations
@@ -173,10 +173,20 @@ def _rows(source: Source, kind: Kind) -> Iterator[tuple[Path, Row]]:
             yield path, row
 
 
+def questions_of(source: Source) -> set[str]:
+    """Keys of those of which a model that is measured by it may know none."""
+    questions = KINDS[source.kind].questions
+    return {question_key(text) for group in read_whole(source) for text in questions(group)}
+
+
+def digest_of(source: Source) -> str:
+    return sha256_of(source.file / MANIFEST if source.file.is_dir() else source.file)
+
+
 def facts_of(source: Source, material: Material) -> dict[str, Any]:
     return {
         "file": source.file.name,
-        "sha256": sha256_of(source.file / MANIFEST if source.file.is_dir() else source.file),
+        "sha256": digest_of(source),
         "rows": len(material.train) + len(material.dev),
         "held_out": material.held_out,
         "beside_dev": material.beside_dev,

@@ -85,6 +85,13 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     folder = release(tmp_path / "demo-1", train=16)
     (folder / "placements.jsonl").touch()
     words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+    asked = json.loads((folder / "train.jsonl").read_text().splitlines()[0])["query"]
+    rows = [(asked, "b yes", 5), ("c d", "b no", 0), ("e f", "a yes", 3)]
+    columns = ("sentence1", "sentence2", "score")
+    lines = (json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+    (tmp_path / "sts.jsonl").write_text("".join(lines))
+    values = yaml.safe_load(experiment.read_text())
+    written(experiment, values | {"sets": {"STS": {"kind": "sts", "file": "sts.jsonl"}}})
 
     def run() -> dict[str, Any]:
         quorum("experiment", str(experiment), *words, "--device", "cpu", "--json")
@@ -97,6 +104,9 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     assert len(plain["runs"]) == len(distilled["runs"]) == 2
     assert plain["metrics"]["P@1"]["p"] is None  # the one that the other is tested against
     assert distilled["metrics"]["P@1"]["p"] is not None
+    # One of the set's questions is a query of train.
+    assert found["notes"][1].endswith("of a set: release 1.")
+    assert {one["name"] for one in found["sets"][0]["systems"]} == {"plain", "distilled"}
     [theirs] = found["papers"]["systems"]
     assert theirs["figures"] == {
         "P@1": {"value": pytest.approx(0.508), "deviation": pytest.approx(0.004)},
