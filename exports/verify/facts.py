@@ -122,8 +122,8 @@ def check_facts(
         return None
     for stated in campaign.get("aggregation", ()):
         if any((name in stated) != policy.rank_prior for name in PRIOR):
-            told = f"{' and '.join(PRIOR)} stand there where, and only where, rank_prior is true"
-            findings.damage(CAMPAIGN, f"{CAMPAIGN}: {told}")
+            where = f"{' and '.join(PRIOR)} are given where, and only where, rank_prior is true"
+            findings.damage(CAMPAIGN, f"{CAMPAIGN}: {where}")
             return None
     for name in annotators_tables(policy):
         if release["options"]["judgments"] != (name in manifest["files"]):

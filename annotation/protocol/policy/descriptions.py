@@ -196,7 +196,7 @@ VOTES = Group(
             "rank_prior",
             "Ranks as a prior",
             "With a model: a high rank makes a Yes likelier from the start, as far as the votes "
-            "show it. That saves votes, but labels then favour the retriever of the candidates, "
+            "show it. Fewer labels are wrong, but they favour the retriever of the candidates, "
             "which the dataset card says.",
             False,
             "no",

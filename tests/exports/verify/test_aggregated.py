@@ -196,7 +196,7 @@ def test_ranks_that_have_a_say_are_told_and_found_again(
         words = f"campaign.json: {name} {turned}, by the votes, controls and experts' labels"
         assert words in found_with({**stated, name: turned})
     del stated["prior"]
-    words = "prior and rank_slope stand there where, and only where, rank_prior is true"
+    words = "prior and rank_slope are given where, and only where, rank_prior is true"
     assert words in found_with(stated)
 
 

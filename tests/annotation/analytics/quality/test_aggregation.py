@@ -40,7 +40,8 @@ def test_the_table_has_valid_votes_and_every_reviewed_answer_to_a_control() -> N
     Assignment.objects.filter(pk=failed.pk).update(passed=False, failure="missed")
     out = submitted(annotators, "cem", 1, [1] * 7)
     Exclusion.objects.create(campaign=campaign, worker=out.worker, failures=1, reviewed=1)
-    table, triplets, workers = vote_table(campaign)
+    table, triplets, workers, ranks = vote_table(campaign)
+    assert ranks is None  # they have no say
     assert table.known.tolist() == [UNKNOWN] * 5 + [1, 0]
     first, second = (Worker.objects.get(worker_id=name) for name in ("ada", "bob"))
     keys = sorted([first.pk, second.pk])

@@ -361,6 +361,11 @@ def test_a_tie_is_not_sure_at_all() -> None:
     assert Claims("two coins", -2.0, 1.5, None).confidence(0.0) == 0.5
 
 
+def test_ranks_make_labels_even_where_all_votes_count_alike() -> None:
+    assert Claims("majority", 0.0, 1.0, None).said(-1.0) is None
+    assert Claims("majority", 0.0, 1.0, None, rank_slope=-0.5).said(-1.0) == 0
+
+
 def test_the_rest_of_the_budget_goes_to_the_least_sure(set_stage: SetStage) -> None:
     stage = set_stage(candidates_per_query=2, **ADAPTIVE)
     stage.publish()
