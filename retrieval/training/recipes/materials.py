@@ -35,6 +35,7 @@ DEV_SHARE = 10
 MOST_SCORE = 5
 DATA = "$QUORUM_DATA"
 RELEASE = "release"
+POSITIVES = "positives"
 RANK_FORMS = ("RANK", "QRANK")  # the pairs of a rank; the query before them
 NAME_LENGTH = 60
 
@@ -174,8 +175,9 @@ def _rows(source: Source, kind: Kind) -> Iterator[tuple[Path, Row]]:
 
 
 def questions_of(source: Source) -> set[str]:
-    """Keys of those of which a model that is measured by it may know none."""
-    questions = KINDS[source.kind].questions
+    """Keys of those of which a model that is measured by it may know none: what these are to find
+    may be what it learned."""
+    questions = _query if source.kind == POSITIVES else KINDS[source.kind].questions
     return {question_key(text) for group in read_whole(source) for text in questions(group)}
 
 
@@ -281,7 +283,7 @@ KINDS: Mapping[str, Kind] = {
         _all_texts,
         FORMS,
     ),
-    "positives": Kind((("anchor",), ("positive",)), _positives, _all_texts, _all_texts, _BESIDE),
+    POSITIVES: Kind((("anchor",), ("positive",)), _positives, _all_texts, _all_texts, _BESIDE),
     "topics": Kind((("question",), ("topic",)), _topics, _query, _query, _BESIDE),
     "sentences": Kind(
         (("question",), ("sentence",), ("label",)), _sentences, _query, _query, _BESIDE
