@@ -8,7 +8,7 @@ figure is after how many controls they are named.
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 
 import numpy as np
@@ -16,10 +16,18 @@ from numpy.random import Generator
 
 import benchmarks.ready  # noqa: F401
 from annotation.protocol.screening.shared_errors import Answers, name_pairs
+from benchmarks import folders
+from benchmarks.main_job import machine
 
 CONTROLS = 800
 LOOKS = (20, 30, 40, 50, 60, 80, 100, 150, 200, 300)
 COPIED = 0.9  # of the answers
+ERRORS = (0.1, 0.2, 0.05)  # of workers, on controls
+COPYING = {
+    "two who answer as one": None,
+    "one who asks a machine that errs on 10 %": 0.1,
+    "one who asks a machine that errs on 20 %": 0.2,
+}
 
 
 @dataclass(frozen=True)
@@ -94,45 +102,43 @@ def alarms(size: Size, error: float) -> int:
     )
 
 
-def named_after(size: Size, error: float, machine: float | None) -> tuple[float, int]:
-    """The median number of controls, infinite where most are never named; and how many others
-    are named in all."""
+def named_after(size: Size, error: float, asked: float | None) -> dict[str, object]:
+    """The median number of controls, None where most are never named; and how many others are
+    named in all. `asked`: how often the machine errs that one of them asks."""
     controls, others = [], 0
     for seed in range(size.copying):
         random = np.random.default_rng(1000 + seed)
         answers = crowd(random, size.workers, error)
-        if machine is None:
+        if asked is None:
             answers, wanted = with_a_copyist(answers, random), (0, 1)
         else:
-            answers, wanted = with_a_machine(answers, random, machine), (0, size.workers)
+            answers, wanted = with_a_machine(answers, random, asked), (0, size.workers)
         after = np.inf
         for look, seen in looks(answers, size.workers):
-            named = name_pairs(seen, machine=None if machine is None else size.workers)
+            named = name_pairs(seen, machine=None if asked is None else size.workers)
             pairs = {(pair.first, pair.second) for pair in named.pairs}
             others += len(pairs - {wanted})
             if wanted in pairs:
                 after = look
                 break
         controls.append(after)
-    return median(controls), others
+    middle = median(controls)
+    return {"controls": None if np.isinf(middle) else middle, "others_named": others}
+
+
+def measured(size: Size) -> dict[str, object]:
+    figures: dict[str, object] = {"machine": machine(), "size": asdict(size)}
+    for error in ERRORS:
+        figures[f"errors on {error:.0%}"] = of = {
+            "honest_crowds_that_name_anybody": alarms(size, error),
+            **{name: named_after(size, error, asked) for name, asked in COPYING.items()},
+        }
+        print(f"errors on {error:.0%} of controls: {of}", flush=True)
+    return figures
 
 
 def main(size: Size = Size()) -> int:
-    for error in (0.1, 0.2, 0.05):
-        print(f"errors on {error:.0%} of controls", flush=True)
-        print(
-            f"  honest crowds that name anybody: {alarms(size, error)} of {size.honest}", flush=True
-        )
-        for words, machine in (
-            ("two who answer as one", None),
-            ("one who asks a machine that errs on 10 %", 0.1),
-            ("one who asks a machine that errs on 20 %", 0.2),
-        ):
-            after, others = named_after(size, error, machine)
-            print(
-                f"  {words}: named after {after} controls (median); others named: {others}",
-                flush=True,
-            )
+    folders.keep("shared_errors", measured(size))
     return 0
 
 

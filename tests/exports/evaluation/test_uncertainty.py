@@ -101,7 +101,9 @@ def test_intervals_cover_the_truth_of_labels_that_err_where_the_usual_ones_do_no
         orders = [list(of) for of in labels.values()]
         unknown = np.full(given.size, np.nan)
         wide, narrow = (
-            Worlds(chances, [8] * 150, NOTHING_HIDDEN, "qrc").means([[orders]], labels)[:200, 0, AP]
+            Worlds(chances, [8] * 150, NOTHING_HIDDEN, "qrc").means([[orders]], labels, worlds=200)[
+                :, 0, AP
+            ]
             for chances in (
                 LabelChances(unknown, parts).with_ranks(ranks),
                 certain(given.ravel()),
@@ -213,7 +215,8 @@ def test_an_unsure_label_is_likelier_a_positive_the_higher_systems_rank_it() -> 
     odds = LogOdds.exact(logit(np.where(label, share[True], share[False])))
     ranks = np.tile(np.arange(1.0, 6), queries)[:, None]
     blind = LabelChances(np.full(label.size, np.nan), [(np.full(label.size, True), odds)])
-    drawn = np.mean([blind.with_ranks(ranks).draw(random) for _ in range(50)], axis=0)
+    ranked = blind.with_ranks(ranks)
+    drawn = np.mean([ranked.draw(random) for _ in range(50)], axis=0)
     first = ranks[:, 0] == 1
     yes = 0.6 * 0.8 / (0.6 * 0.8 + 0.4 * 0.2)
     no = 0.6 * 0.2 / (0.6 * 0.2 + 0.4 * 0.8)
