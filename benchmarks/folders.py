@@ -28,7 +28,7 @@ def fresh(name: str) -> Path:
 
 
 def keep(name: str, figures: Mapping[str, object]) -> None:
-    RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(figures, indent=2) + "\n")
     print(f"kept in {os.path.relpath(path, ROOT)}")

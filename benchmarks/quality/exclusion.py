@@ -74,7 +74,7 @@ def main(size: Size = Size()) -> int:
             for kind, rate in KINDS.items()
         },
     }
-    folders.keep("exclusion", kept)
+    folders.keep("labels/exclusion", kept)
     return 0
 
 

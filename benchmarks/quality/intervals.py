@@ -197,7 +197,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench SIZE=intervals", description=__doc__)
     parser.add_argument("--campaigns", type=int, default=Size.campaigns)
     options = parser.parse_args(words)
-    folders.keep("intervals", measured(Size(campaigns=options.campaigns)))
+    folders.keep("labels/intervals", measured(Size(campaigns=options.campaigns)))
     return 0
 
 

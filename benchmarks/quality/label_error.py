@@ -296,7 +296,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench SIZE=label_error", description=__doc__)
     parser.add_argument("--campaigns", type=int, default=400)
     options = parser.parse_args(words)
-    folders.keep("label_error", measured(Size(campaigns=options.campaigns)))
+    folders.keep("labels/label_error", measured(Size(campaigns=options.campaigns)))
     return 0
 
 

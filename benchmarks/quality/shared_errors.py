@@ -138,7 +138,7 @@ def measured(size: Size) -> dict[str, object]:
 
 
 def main(size: Size = Size()) -> int:
-    folders.keep("shared_errors", measured(size))
+    folders.keep("labels/shared_errors", measured(size))
     return 0
 
 

@@ -18,7 +18,7 @@ def test_intervals_cover_what_is_true_no_certificate_is_broken_and_shown_chances
     monkeypatch.setattr(label_error, "JUDGED_FOR_CHANCES", (100, 800))
     monkeypatch.setattr(label_error, "Size", lambda campaigns: tiny)
     assert label_error.main(["--campaigns", "20"]) == 0
-    kept = json.loads((folders.RESULTS / "label_error.json").read_text())
+    kept = json.loads((folders.RESULTS / "labels" / "label_error.json").read_text())
     for judged in kept["intervals"].values():
         for name in ("label error", "false positives", "false negatives"):
             assert judged["100"][name]["covered"] >= 0.8
@@ -53,7 +53,7 @@ def test_the_sequential_rule_needs_fewer_controls_of_a_spammer_and_excludes_no_h
     None
 ):
     assert exclusion.main(exclusion.Size(workers=200, hits=40)) == 0
-    kinds = json.loads((folders.RESULTS / "exclusion.json").read_text())["kinds"]
+    kinds = json.loads((folders.RESULTS / "labels" / "exclusion.json").read_text())["kinds"]
     spammer = kinds["always answers the same"]
     assert [spammer[rule]["controls_in_the_middle"] for rule in exclusion.RULES] == [20, 6]
     assert kinds["fails 10%"]["sequential"]["excluded"] < 0.02
@@ -63,6 +63,8 @@ def test_the_sequential_rule_needs_fewer_controls_of_a_spammer_and_excludes_no_h
 def test_copying_is_found_and_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_errors, "ERRORS", (0.2,))
     assert shared_errors.main(shared_errors.Size(workers=30, honest=1, copying=1)) == 0
-    found = json.loads((folders.RESULTS / "shared_errors.json").read_text())["errors on 20%"]
+    found = json.loads((folders.RESULTS / "labels" / "shared_errors.json").read_text())[
+        "errors on 20%"
+    ]
     assert found["honest_crowds_that_name_anybody"] == 0
     assert found["two who answer as one"]["controls"] <= 200
