@@ -3,8 +3,9 @@
 Fifty configurations of crowd, items, policy, and controls. The crowd is known from a first
 campaign of two votes an item, where experts judged all. Another campaign with as many controls or
 fewer is predicted, then worked by the rule of labels: workers of unlike skill, apart for each
-label, some of whom guess; items of unlike hardness; HITs that are extended or packed again, and
-work that fails its controls. No configuration was used to make the model.
+label, some of whom guess always and all now and then; items of unlike hardness; HITs that are
+extended or packed again, and work that fails its controls. No configuration was used to make the
+model.
 """
 
 import sys
@@ -50,6 +51,7 @@ class People:
     skill: NDArray[np.float64]  # (workers, labels), log-odds of a wrong vote
     hardness: float
     ease: float  # of controls, beside items
+    guessing: NDArray[np.float64]  # (workers,), the chance that an assignment is guessed
 
 
 @dataclass(frozen=True)
@@ -64,28 +66,34 @@ class Work:
 
     hit: Ints
     worker: Ints
+    guessed: Bools
     right: Ints
     passed: Bools
+
+    def take(self, rows: Ints) -> "Work":
+        return Work(*(column[rows] for column in vars(self).values()))
 
 
 def people(random: Generator) -> People:
     middle = np.log(random.uniform(0.1, 0.25, 2))
     skill = middle + random.normal(0, random.uniform(0.3, 0.8), (WORKERS, 2))
-    skill[: int(WORKERS * random.uniform(0, 0.25))] = 0
+    always = np.arange(WORKERS) < WORKERS * random.uniform(0, 0.2)
+    guessing = np.where(always, 1, random.uniform(0, 0.15))
     share, hardness, ease = random.uniform([0.05, 0.3, 0.5], [0.4, 1.0, 2.0])
-    return People(float(share), skill, float(hardness), float(ease))
+    return People(float(share), skill, float(hardness), float(ease), guessing)
 
 
 def work(random: Generator, crowd: People, hits: int, controls: Controls, passing: int) -> Work:
     """Until so many of each HIT pass."""
     asked = np.array([controls.negative, controls.positive])
-    misses = chance(np.where(crowd.skill, crowd.skill - crowd.ease, 0))
+    misses = chance(crowd.skill - crowd.ease)
     going, rounds = np.repeat(np.arange(hits), passing), []
     while len(going):
         worker = random.integers(0, WORKERS, len(going))
-        right = random.binomial(asked, 1 - misses[worker])
+        guessed = random.random(len(going)) < crowd.guessing[worker]
+        right = random.binomial(asked, np.where(guessed[:, None], 0.5, 1 - misses[worker]))
         passed = (right == asked).all(axis=1)
-        rounds.append((going, worker, right, passed))
+        rounds.append((going, worker, guessed, right, passed))
         going = going[~passed]
     return Work(*(np.concatenate(column) for column in zip(*rounds, strict=True)))
 
@@ -95,21 +103,21 @@ def chance(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def votes_of(
-    random: Generator, crowd: People, items: int, real_items: int, hit: Ints, worker: Ints
+    random: Generator, crowd: People, items: int, real_items: int, done: Work
 ) -> tuple[Ints, Bools]:
     """Of each item its label; and of each assignment, which of its HIT's votes are wrong."""
     labels = (random.random(items) < crowd.share).astype(int)
     hard = random.normal(0, crowd.hardness, items)
-    item = np.minimum(hit[:, None] * real_items + np.arange(real_items), items - 1)
-    guesses = (crowd.skill[worker] == 0).all(axis=1)[:, None]
-    log_odds = np.where(guesses, 0, crowd.skill[worker[:, None], labels[item]] + hard[item])
-    return labels, random.random(item.shape) < chance(log_odds)
+    item = np.minimum(done.hit[:, None] * real_items + np.arange(real_items), items - 1)
+    log_odds = crowd.skill[done.worker[:, None], labels[item]] + hard[item]
+    wrong = chance(np.where(done.guessed[:, None], 0, log_odds))
+    return labels, random.random(item.shape) < wrong
 
 
 def known_of(random: Generator, crowd: People, items: int, policy: Policy) -> Known:
     """A first campaign, as its records tell of it."""
     done = work(random, crowd, hits_needed(items, policy), Controls.of(policy), policy.annotators)
-    labels, wrong = votes_of(random, crowd, items, policy.real_items, done.hit, done.worker)
+    labels, wrong = votes_of(random, crowd, items, policy.real_items, done)
     votes: dict[int, list[Vote]] = {item: [] for item in range(items)}
     rows = zip(done.hit.tolist(), wrong.tolist(), strict=True)
     for assignment, (hit, of_hit) in enumerate(rows):
@@ -136,9 +144,7 @@ def worked(random: Generator, crowd: People, items: int, policy: Policy, known: 
     done = work(random, crowd, hits, Controls.of(policy), most)
     places = np.flatnonzero(done.passed)
     places = places[np.argsort(done.hit[places], kind="stable")]
-    labels, votes = votes_of(
-        random, crowd, items, policy.real_items, done.hit[places], done.worker[places]
-    )
+    labels, votes = votes_of(random, crowd, items, policy.real_items, done.take(places))
     wrong = votes.reshape(hits, most, -1).swapaxes(1, 2).reshape(-1, most)[:items]
     made, used = np.full(items, -1), np.zeros(items, int)
     for given in range(policy.annotators, most + 1):
