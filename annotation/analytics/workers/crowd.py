@@ -201,9 +201,9 @@ def _votes(campaign: Campaign, *judgments: QuerySet[Judgment]) -> Mapping[int, S
     """By triplet that experts judged."""
     judged = ExpertLabel.objects.filter(triplet__campaign=campaign).values("triplet")
     columns = (*SUBMISSION, "triplet_id", "value", "assignment_id", "worker_id")
-    found = (one.filter(triplet__in=judged).values_list(*columns) for one in judgments)
+    rows = (one.filter(triplet__in=judged).values_list(*columns) for one in judgments)
     votes: defaultdict[int, list[Vote]] = defaultdict(list)
-    for _, _, triplet, *vote in sorted(chain(*found)):
+    for _, _, triplet, *vote in sorted(chain(*rows)):
         votes[triplet].append(Vote(*vote))
     return votes
 
