@@ -167,6 +167,12 @@ def _parsed(values: object, path: Path) -> Experiment:
         str(name): located(folder, _text(f"questions {name}", file))
         for name, file in _mapping(given, "questions", "names to files").items()
     }
+    for name, of in systems.items():
+        if not NAME.fullmatch(str(name)) and not (isinstance(of, Mapping) and "lacks" in of):
+            raise Fault(
+                f"the system {settings.render(name)} must be named by lowercase letters, digits, "
+                "dots, dashes: models are named by it"
+            )
     if questions and (sets or given.get("teachers")):
         raise Fault("an experiment of answers has neither sets nor teachers")
     kinds = {one.name: one.source.kind for one in sets}

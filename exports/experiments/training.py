@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -113,18 +113,30 @@ class Run:
             sets=self.sets,
         )
 
-    def note(self, recipes: Iterable[Recipe]) -> str:
+    def note(self, recipes: Collection[Recipe]) -> str:
         """What a reader must know before they compare with the paper."""
         bases = ", ".join(sorted({Path(one.base).name for one in recipes}))
         size = f"Size {self.size}, trained from {bases or 'nothing'}"
         if self.size == TINY:
-            return (
-                f"{size}: its figures mean nothing. Rows of the release stand for materials that "
-                "are not there."
-            )
+            said = f"{size}: its figures mean nothing."
+            if names := sorted(self._not_there(recipes)):
+                said += f" What is not there, rows of the release stand for: {', '.join(names)}."
+            return said
         if self.size == "paper" or not self.experiment.source:
             return f"{size}."
         return f"{size}: the paper's models are larger."
+
+    def _not_there(self, recipes: Iterable[Recipe]) -> set[str]:
+        """Materials, sets and questions for which something else stands, by name."""
+        files = [*self.experiment.questions.items()]
+        files += [(one.name, one.source.file) for one in self.experiment.sets]
+        files += [(one.name, one.dev) for one in self.experiment.sets if one.dev]
+        return {name for name, file in files if not file.exists()} | {
+            name
+            for recipe in recipes
+            for name, source in recipe.materials.items()
+            if source.file.parent == self.out / TINY
+        }
 
     def there(self, kind: str, file: Path) -> Path:
         """The file of a material, or what stands for it."""

@@ -104,6 +104,7 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     assert len(plain["runs"]) == len(distilled["runs"]) == 2
     assert plain["metrics"]["P@1"]["p"] is None  # the one that the other is tested against
     assert distilled["metrics"]["P@1"]["p"] is not None
+    assert found["notes"][0].endswith(": its figures mean nothing.")  # all files are there
     # One of the set's questions is a query of train.
     assert found["notes"][1].endswith("of a set: release 1.")
     assert {one["name"] for one in found["sets"][0]["systems"]} == {"plain", "distilled"}
@@ -158,6 +159,10 @@ def test_a_size_that_there_is_not_is_refused_before_anything_is_trained(
         ({"title": None}, "title is left out, and must be a text"),
         ({"source": 4}, "source is 4, and must be a text"),
         ({"systems": {}}, "systems must map their names to recipes"),
+        (
+            {"systems": {"Two stages": {"recipe": "a"}}},
+            "system 'Two stages' must be named by",
+        ),
         ({"systems": {"a": {}}}, "recipe of a is left out, and must be a text"),
         ({"systems": {"a": {"recipe": "a.yaml", "paper": {"P@2": 1}}}}, "no setting 'P@2' in the"),
         (
@@ -219,6 +224,11 @@ def test_a_set_that_is_missing_or_cannot_be_searched_is_named_before_anything_is
         with pytest.raises(Error, match=expected):
             quorum("experiment", str(experiment), *words, "--size", "cpu")
     assert not (tmp_path / "out").exists()
+    written(experiment, values | {"sets": {"S": {"kind": "spans", "file": "spans.csv"}}})
+    (tmp_path / "spans.csv").write_text("left,right\n")
+    with pytest.raises(Error, match=r"spans\.csv has no column 'label'"):
+        quorum("experiment", str(experiment), *words, "--size", "tiny")
+    assert not settings.MODELS_DIR.exists()
 
 
 def test_a_size_changes_all_stages_and_what_is_last_the_last_alone() -> None:
@@ -354,6 +364,8 @@ def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
     plot = report.with_name(f"{report.stem}-figures.svg").read_text()
     assert all(f"{name}: " in plot for name in wanted.questions)
     assert all(f"{one.name}: " in plot for one in wanted.sets)
+    _, _, not_there = found["notes"][0].partition("rows of the release stand for: ")
+    assert {one.name for one in wanted.sets} <= set(not_there.removesuffix(".").split(", "))
     run = [system.name for system in wanted.systems if not system.lacks]
     if wanted.questions:
         assert all(list(of["systems"]) == run for of in found["answers"].values())
