@@ -136,7 +136,7 @@ def test_each_choice_of_confidence_costs_more_and_errs_less() -> None:
 
 def test_a_majority_is_planned_without_what_only_an_aggregator_may_have() -> None:
     policy = replace(ADAPTIVE.policy(), bought_first="top_ranks", rank_prior=True)
-    made = choices(1000, policy, CROWD, people=20)
+    made = choices(1000, policy, {Controls.of(policy): CROWD}, people=20, error=0.05)
     assert {(one.policy.is_adaptive, one.policy.rank_prior) for one in made} == {
         (False, False), (True, True),
     }  # fmt: skip
