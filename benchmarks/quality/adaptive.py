@@ -2,9 +2,10 @@
 
 The dry run's crowd, of whom two careful people agree on 78 % of the triplets as in the paper, works
 the same triplets under `quadro` and under the preset `adaptive`, for each wanted confidence: by
-controls alone, and with experts who judge a random sample beside. HITs have controls, failed work
-is done again unpaid, votes of excluded workers are bought again, and whole assignments are paid.
-Labels, claims, exclusions, and HITs of repacked triplets are by the production's rules.
+controls alone, with experts who judge a random sample beside, with ranks as a prior, and with both.
+HITs have controls, failed work is done again unpaid, votes of excluded workers are bought again,
+and whole assignments are paid. Labels, claims, exclusions, and HITs of repacked triplets are by
+the production's rules.
 """
 
 import argparse
@@ -42,7 +43,13 @@ from benchmarks import folders
 from benchmarks.main_job import machine
 
 CONFIDENCES = (0.9, 0.94, 0.95, 0.96)
-AUDITS = (0, 300)  # triplets that experts judge blindly
+# Triplets that experts judge blindly, and whether ranks have a say.
+CASES = {
+    "controls alone": (0, False),
+    "experts judge 300": (300, False),
+    "ranks have a say": (0, True),
+    "both": (300, True),
+}
 QUADRO = Policy()
 SEEDS = 3
 PASS = 0.1  # of the first round's HITs, between two collections
@@ -283,19 +290,19 @@ class Play:
 
 
 def beside_quadro(world: World, size: Size, seed: int) -> tuple[Came, dict[str, list[Came]]]:
-    """What came of quadro, and of each confidence, by the size of the audit."""
+    """What came of quadro, and of each confidence, by the case."""
     quadro = Play(world, QUADRO, 0, np.random.default_rng(seed)).run()
     adaptive = {
-        str(audit): [
+        case: [
             Play(
                 world,
-                replace(ADAPTIVE.policy(), wanted_confidence=wanted),
+                replace(ADAPTIVE.policy(), wanted_confidence=wanted, rank_prior=ranks),
                 audit,
                 np.random.default_rng(seed),
             ).run()
             for wanted in size.confidences
         ]
-        for audit in AUDITS
+        for case, (audit, ranks) in CASES.items()
     }
     print(f"{seed}: quadro {quadro.error:.4f}, {quadro.assignments} assignments", flush=True)
     return quadro, adaptive
@@ -305,18 +312,18 @@ def measured(size: Size) -> dict[str, Any]:
     played = [beside_quadro(make_world(size, seed), size, seed) for seed in range(size.seeds)]
     quadro = [one for one, _ in played]
     adaptive = {
-        audit: [
-            {"wanted_confidence": wanted, **_ratios(quadro, [one[audit][at] for _, one in played])}
+        case: [
+            {"wanted_confidence": wanted, **_ratios(quadro, [one[case][at] for _, one in played])}
             for at, wanted in enumerate(size.confidences)
         ]
-        for audit in map(str, AUDITS)
+        for case in CASES
     }
     return {
         "machine": machine(),
         "size": asdict(size),
         "triplets": size.queries * QUADRO.candidates_per_query,
         "quadro": _means(quadro),
-        "adaptive_by_judged_triplets": adaptive,
+        "adaptive": adaptive,
     }
 
 
@@ -345,15 +352,13 @@ def _ratios(quadro: Sequence[Came], came: Sequence[Came]) -> dict[str, Any]:
 
 
 def draw(adaptive: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> None:
-    """A line for each audit, a point for each wanted confidence; the wanted corner in grey."""
+    """A line for each case, a point for each wanted confidence; the wanted corner in grey."""
     matplotlib.rcParams["svg.hashsalt"] = "adaptive"
     figure, axis = plt.subplots(figsize=(7, 4.5))
-    for (audit, rows), colour, marker in zip(
-        adaptive.items(), ("#0072b2", "#d55e00"), "o^", strict=True
-    ):
+    colours = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+    for (case, rows), colour, marker in zip(adaptive.items(), colours, "o^sD", strict=True):
         costs, errors = ([row[f"{name}_ratio"] for row in rows] for name in ("cost", "error"))
-        label = f"experts judge {audit}" if audit != "0" else "controls alone"
-        axis.plot(costs, errors, marker=marker, color=colour, label=label)
+        axis.plot(costs, errors, marker=marker, color=colour, label=case)
         for row, cost, error in zip(rows, costs, errors, strict=True):
             axis.annotate(
                 f"{row['wanted_confidence']:.0%}",
@@ -363,7 +368,7 @@ def draw(adaptive: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> Non
                 textcoords="offset points",
             )
     axis.fill_between([0, WANTED_COST], WANTED_ERROR, color="#808080", alpha=0.2, linewidth=0)
-    axis.scatter([1], [1], marker="s", color="#808080", label="quadro")
+    axis.scatter([1], [1], marker="*", s=120, color="#808080", label="quadro")
     axis.set(xlim=(0.4, 1.2), ylim=(0, 1.2), xlabel="cost / quadro's", ylabel="error / quadro's")
     axis.legend(frameon=False)
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
@@ -378,7 +383,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("--seeds must be at least 2, to say how far campaigns differ")
     figures = measured(Size(seeds=options.seeds))
     folders.keep("adaptive", figures)
-    draw(figures["adaptive_by_judged_triplets"], folders.RESULTS / "adaptive.svg")
+    draw(figures["adaptive"], folders.RESULTS / "adaptive.svg")
     return 0
 
 

@@ -29,7 +29,8 @@ def test_both_are_played_and_the_run_is_kept_with_its_plot(monkeypatch: pytest.M
     assert adaptive.main([]) == 0
     kept = json.loads((folders.RESULTS / "adaptive.json").read_text())
     assert (kept["triplets"], kept["quadro"]["unlabelled"]) == (150, 0)
-    for rows in kept["adaptive_by_judged_triplets"].values():
+    assert len(kept["adaptive"]) == 4
+    for rows in kept["adaptive"].values():
         assert 0.3 < rows[0]["cost_ratio"] < 1.5
     assert "quadro" in (folders.RESULTS / "adaptive.svg").read_text()
 
