@@ -189,7 +189,7 @@ def _ranked(facts: Facts) -> str:
     begins = "; ".join(
         f"{one['prior']:.3f}, and {one['rank_slope']:.3f} times the logarithm of its rank"
         if one["rank_slope"]
-        else f"{one['prior']:.3f} at any rank, for votes show no more of it than chance may"
+        else f"{one['prior']:.3f} at any rank: the votes show no effect of ranks beyond chance"
         for one in facts["aggregation"]
     )
     return (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import gt, lt
+from operator import gt
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Sum
@@ -19,7 +19,7 @@ from annotation.models import Campaign, ExpertLabel, Triplet, TripletCount
 from annotation.pipeline.labelling.votes import CHOSEN_WITHOUT_LOOKING
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
-from annotation.protocol.estimates.controls import Controls, offered
+from annotation.protocol.estimates.controls import Controls, Judged, offered
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.estimates.plan import (
     Crowd,
@@ -174,12 +174,13 @@ def plan_of(campaign: Campaign, wanted: Wanted, like: Sequence[Campaign]) -> Pla
         controls: known.crowd(controls, per_day=per_day)
         for controls in offered(known.asked, policy)
     }
+    judged = {controls: known.judged(controls) for controls in crowds}
     cautions = {controls: _cautions(controls, own, known) for controls in crowds}
     predicted = choices(triplets, policy, crowds, people=people, error=wanted.error)
     made = [
         Choice(
             one,
-            *_interval(known, one.policy),
+            *_interval(judged[Controls.of(one.policy)], one.policy),
             _lacks(one, wanted),
             cautions[Controls.of(one.policy)],
         )
@@ -207,23 +208,24 @@ def check_known(like: Sequence[Campaign], *, hours: float | None = None) -> None
         known_of(like, timed=hours is not None).per_day(like[0].policy, hours)
 
 
-def _interval(known: Known, policy: Policy) -> tuple[float, float]:
+def _interval(judged: Mapping[Judged, float], policy: Policy) -> tuple[float, float]:
     """Of the predicted error."""
-    (interval,) = error_intervals(known.judged(Controls.of(policy)), [policy])
+    (interval,) = error_intervals(judged, [policy])
     return interval
 
 
 def _cautions(kept: Controls, own: Controls, known: Known) -> list[str]:
     """What controls cost that are taken away from the campaign's own."""
     if any(map(gt, kept, known.asked)):
-        return ["nobody there has had so many: what more of them catch is not in it"]
-    if not any(map(lt, kept, own)):
-        return []
-    cautions = [
-        f"who guesses passes {percent(kept.guessed)} of the work instead of "
-        f"{percent(own.guessed)}, and is excluded later",
-        f"the aggregator knows workers by {sum(kept)} answers an assignment instead of {sum(own)}",
-    ]
+        return ["that crowd never had so many: what the extra ones catch is not predicted"]
+    cautions = []
+    if sum(kept) < sum(own):
+        cautions = [
+            f"guessers pass {percent(kept.guessed)} of their work instead of "
+            f"{percent(own.guessed)}, and are excluded later",
+            f"the aggregator knows workers by {sum(kept)} answers an assignment instead of "
+            f"{sum(own)}",
+        ]
     if staying := known.staying(kept):
         out = plural(known.excluded, "excluded worker")
         cautions.append(f"{staying} of {out} would have stayed")
@@ -284,7 +286,7 @@ def prediction_of(
     team = people or known.workers
     crowd = known.crowd(Controls.of(policy), per_day=known.per_day(policy, hours))
     made = predict(triplets, policy, crowd, people=team)
-    low, high = _interval(known, policy)
+    low, high = _interval(known.judged(Controls.of(policy)), policy)
     return {
         "like": list(dict.fromkeys(one.name for one in like)),
         "people": team,

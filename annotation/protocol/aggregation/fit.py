@@ -47,7 +47,9 @@ class Fit:
     def prior(self) -> RankPrior:
         """The same for each item until votes can be told from chance."""
         alike, to_chance = RankPrior(self.weights.prior), self.begin
-        if self.ranks is None or not self.choice.losses or to_chance.slope < LEAST_SLOPE:
+        if self.ranks is None or not self.ranks.size or not self.choice.losses:
+            return alike
+        if to_chance.slope < LEAST_SLOPE:
             return alike
         said = to_chance.slope * self.weights.of_votes(self.table)[~self.table.is_known]
         before = to_chance.offset + to_chance.slope * alike.offset

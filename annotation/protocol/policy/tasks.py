@@ -109,8 +109,9 @@ ANSWER = TaskType(
         "description": "Read short questions, each with an answer, and say whether it is right.",
         "keywords": "questions, answers, judgment",
     },
-    # Without the answer there is nothing to judge, and no second question to mark words of.
-    fixed={"show_answer": True, "mark_differences": False},
+    # Without the answer there is nothing to judge, and no second question to mark words of. What
+    # comes first is no better: nobody ranked the answers.
+    fixed={"show_answer": True, "mark_differences": False, "rank_prior": False},
 )
 TASKS: Mapping[str, TaskType] = {each.name: each for each in (EQUIVALENCE, ANSWER)}
 # The paper's. A policy of it says nothing of its task: it is what it was before there were others.

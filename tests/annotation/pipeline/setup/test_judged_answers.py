@@ -128,6 +128,11 @@ def test_without_the_answer_there_is_nothing_to_judge() -> None:
         rules(show_answer=False)
 
 
+def test_nobody_ranked_the_answers() -> None:
+    with pytest.raises(PolicyError, match="rank_prior must be false for the task answer"):
+        rules(aggregation="best", rank_prior=True)
+
+
 def test_a_task_begins_with_words_of_its_own(tmp_path: Path) -> None:
     assert read_policy(None, task="answer").title == ANSWER.heading
     path = tmp_path / "policy.json"

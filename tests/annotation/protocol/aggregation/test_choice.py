@@ -88,8 +88,9 @@ def test_only_the_order_of_controls_and_their_answers_matters(seed: int) -> None
     moved = np.empty_like(said)
     moved[:, number[:80]] = said
     one, other = fit(table, *said).facts(), fit(again, *moved).facts()
+    of_map = ("offset", "slope", "offset_error", "slope_error", "error_correlation")
     for facts in (one, other):
-        facts["map"] = facts.pop("offset"), facts.pop("slope")
+        facts["map"] = [facts.pop(name) for name in of_map]
     assert one.pop("map") == pytest.approx(other.pop("map"), abs=1e-4)
     assert one == other
 

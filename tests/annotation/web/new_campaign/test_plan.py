@@ -165,7 +165,7 @@ def test_a_choice_begins_a_campaign_that_keeps_what_was_predicted(
     assert carla.post(PAGE, {**WANTED, "choice": "none"}).status_code == 422
     wanted = {**WANTED, "hours": "2"}
     page = text_of(carla.get(PAGE, wanted))
-    assert "With 1 + 1: who guesses passes 25.0% of the work instead of 12.5%" in page
+    assert "With 1 + 1: guessers pass 25.0% of their work instead of 12.5%" in page
     assert "An assignment takes 1 min 10 s of active time" in page
     chosen = carla.post(PAGE, {**wanted, "choice": "90% sure"})
     assert chosen["Location"] == NEW
