@@ -157,6 +157,7 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
         "trainings": list(place.trained(part)),
         "left_out": left_out,
         "compared": report,
+        "beside_plain": {} if part == qbert.PART else place.beside_plain(part),
     }
 
 

@@ -6,8 +6,9 @@ goes on: a release, a model and a run that are there are not made again.
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,19 +143,35 @@ class Place:
 
     def compared(self, part: str, plot: Path) -> dict[str, Any]:
         """What `quorum release compare` tells of all systems of the part."""
-        release = self.release(part)
-        entries = [
-            (f"{name} {system.words}", *self._runs(part, release, system, name, base))
-            for name, base in self.bases.items()
-            for system in self.systems(part, name)
-        ]
-        words = ["bm25", *(f"{name}={','.join(runs)}" for name, runs, _ in entries)]
-        for name, _, dev in entries:
-            words += ["--dev-run", f"{name}={','.join(dev)}"]
-        words += ["--release", str(release), "--way", WAYS.get(part, "qrc")]
-        words += ["--against", entries[0][0]]
-        words += [] if part in UNRANKED else ["--plot", str(plot)]
+        systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
+        words = [] if part in UNRANKED else ["--plot", str(plot)]
         words += [] if part in SENTENCES else ["--paper"]
+        return self._compared(part, systems, "bm25", *words)
+
+    def beside_plain(self, part: str) -> dict[str, Any]:
+        """Of each that learns something before the labels or beside them: against the same one
+        without it."""
+        found: dict[str, Any] = {}
+        for name in self.bases:
+            more = defaultdict(list)
+            for system in self.systems(part, name):
+                more[replace(system, first=None, taught=False)].append((name, system))
+            for plain, systems in more.items():
+                if len(systems) > 1 and (name, plain) in systems:
+                    found[f"{name} {plain.words}"] = self._compared(part, systems)
+        return found
+
+    def _compared(
+        self, part: str, systems: Sequence[tuple[str, System]], *others: str
+    ) -> dict[str, Any]:
+        """Each with the name of its base, against the first."""
+        release = self.release(part)
+        words = [*others, "--release", str(release), "--way", WAYS.get(part, "qrc")]
+        words += ["--against", f"{systems[0][0]} {systems[0][1].words}"]
+        for name, system in systems:
+            test, dev = self._runs(part, release, system, name, self.bases[name])
+            own = f"{name} {system.words}"
+            words += [f"{own}={','.join(test)}", "--dev-run", f"{own}={','.join(dev)}"]
         return self._result("release", "compare", *words)
 
     def release(self, part: str) -> Path:

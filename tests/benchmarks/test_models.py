@@ -43,12 +43,21 @@ def test_each_dataset_has_positives_in_every_split(part: str, place: Place, tmp_
     assert all(counts[split]["positives"] for split in ("train", "dev", "test"))
 
 
-@pytest.mark.parametrize("part", ["answers", "duplicates", "wikiqa"])
+BESIDE_PLAIN = {
+    "answers": {"Tiny QAQ selector": 4},
+    "duplicates": {"Tiny QQ tuned": 2},
+    "wikiqa": {"Tiny QA selector": 2},
+}
+
+
+@pytest.mark.parametrize("part", list(BESIDE_PLAIN))
 def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     assert models._measure(part, place, small=False)
     kept = json.loads((folders.RESULTS / "models.json").read_text())[part]
     assert kept["dataset"]["test"]["positives"]
     assert kept["compared"]["systems"]
+    beside = {name: len(one["systems"]) for name, one in kept["beside_plain"].items()}
+    assert beside == BESIDE_PLAIN[part]
 
 
 def test_one_encoder_of_several_tasks_is_measured_beside_what_it_started_from(
