@@ -205,7 +205,7 @@ class Settings:
             "batch_size": self.batch_size,
             "max_length": self.max_length,
         }
-        where = [f"{one.material}: " if len(stage.tasks) > 1 else "" for one in stage.tasks]
+        where = list(_places(stage.tasks))
         for place, terms in enumerate(self.objectives):
             for every, one in zip(stage.tasks[place].terms, terms, strict=True):
                 searched = {"weight": len(every.weight) > 1, "lambda": len(every.lambda_) > 1}
@@ -215,6 +215,15 @@ class Settings:
         for of_task, name, number in self.others:
             facts[f"stage {name}" if of_task is None else f"{where[of_task]}task {name}"] = number
         return facts
+
+
+def _places(tasks: Sequence[Task]) -> Iterator[str]:
+    """By their materials, and by their forms where one has several."""
+    materials = [task.material for task in tasks]
+    for task in tasks:
+        several = materials.count(task.material) > 1
+        name = f"{task.material} {task.form}" if several else task.material
+        yield f"{name}: " if len(tasks) > 1 else ""
 
 
 @dataclass(frozen=True)

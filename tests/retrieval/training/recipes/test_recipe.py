@@ -84,6 +84,20 @@ def test_every_number_of_a_stage_and_of_its_tasks_can_be_searched() -> None:
     assert stage.steps(16, seeds=1) == 2**7 * (5 + 6)
 
 
+def test_tasks_on_one_material_are_told_apart_by_their_forms() -> None:
+    forms = {"QA": [1, 2], "QQ": [3, 4]}
+    tasks = [{"material": "release", "form": form, "weight": of} for form, of in forms.items()]
+    tasks[0]["objective"] = {"binary": {"weight": [1, 2]}}
+    stage = staged(learning_rate=1e-5, batch_size=8, max_length=64, stages=[{"tasks": tasks}]).last
+    facts = [one.to_dict(stage) for one in stage.grid()]
+    assert len({str(one) for one in facts}) == 2**3
+    assert [name for name in facts[0] if "weight" in name] == [
+        "release QA: binary weight",
+        "release QA: task weight",
+        "release QQ: task weight",
+    ]
+
+
 def test_a_rate_may_be_written_as_people_write_it(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("kind: retriever\nform: QQ\nbase: m\nlearning_rate: 1e-5\nseeds: 4\n")
