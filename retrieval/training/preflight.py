@@ -17,7 +17,7 @@ from retrieval.encoders.model_folder import folder_of
 from retrieval.registry.registry import digest_of_folder, resolve_base
 from retrieval.registry.training_record import FORMAT, LONGEST_RELEASE, NAME
 from retrieval.training.data.examples import ANCHOR, LABEL, Examples, examples_of
-from retrieval.training.data.release_splits import Release, read_release
+from retrieval.training.data.release_splits import Release, read_release, require_both_labels
 from retrieval.training.data.teacher import Teacher, load_teacher
 from retrieval.training.loop.out_of_memory import freed
 from retrieval.training.loop.setup import name_of, setup_of
@@ -132,10 +132,13 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
     recipe = request.recipe if request.pairs is None else with_pairs(request.recipe, request.pairs)
     asked = release.held_out() | {key for one in request.sets for key in questions_of(one)}
     release = release.without(asked)
+    if request.sets:
+        left = f"{request.release} without the questions of the sets"
+        require_both_labels(left, "train", release.train)
     materials = {RELEASE: of_release(release.train, release.dev)} | {
         name: read_material(source, asked) for name, source in recipe.materials.items()
     }
-    stages = [_stage_data(recipe, stage, materials, request.release) for stage in recipe.stages]
+    stages = [_stage_data(recipe, stage, materials, request) for stage in recipe.stages]
     base = check_base(recipe)
     named = {task.teacher for stage in recipe.stages for task in stage.tasks if task.teacher}
     teachers = {name: load_teacher(name, device) for name in sorted(named)}
@@ -144,8 +147,9 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
 
 
 def _stage_data(
-    recipe: Recipe, stage: Stage, materials: Mapping[str, Material], release: Path
+    recipe: Recipe, stage: Stage, materials: Mapping[str, Material], request: TrainingRequest
 ) -> StageData:
+    """`recipe`: the request's, with its pairs."""
     tasks = {}
     for task in stage.tasks:
         material = materials[task.material]
@@ -154,11 +158,14 @@ def _stage_data(
             examples_of(recipe.kind, task, material.dev),
             material,
         )
-        where = release if task.material == RELEASE else recipe.materials[task.material].file
-        _require_rows(task, data, str(where))
+        of_release = task.material == RELEASE
+        where = request.release if of_release else recipe.materials[task.material].file
+        _require_rows(task, data, str(where), with_sets=bool(request.sets))
         if task.is_ranked:
-            sizes = (task.batch_size,) if task.batch_size else stage.batch_size
-            _require_batches(task, data, max(sizes), str(where))
+            own = task.searched.get("batch_size", (task.batch_size,))
+            _require_batches(
+                task, data, max(own if task.batch_size else stage.batch_size), str(where)
+            )
         tasks[name_of(task)] = data
     return StageData(tasks)
 
@@ -182,7 +189,7 @@ def _require_arithmetic(precision: str, device: str) -> None:
         raise UserError("This GPU does not compute in bf16: name fp16 or fp32 in the recipe.")
 
 
-def _require_rows(task: Task, data: TaskData, where: str) -> None:
+def _require_rows(task: Task, data: TaskData, where: str, *, with_sets: bool) -> None:
     if task.material == RELEASE:
         for name, examples in (("train", data.train), ("dev", data.dev)):
             if not len(examples.rows):
@@ -192,13 +199,14 @@ def _require_rows(task: Task, data: TaskData, where: str) -> None:
                 )
         return
     what = "positive row" if task.is_ranked else "row"
+    asking = "the release's dev and test" + (", and of the sets" if with_sets else "")
     for words, examples in (
         ("to learn from", data.train),
         ("to tell when to stop, for which one in ten is kept", data.dev),
     ):
         if not len(examples.rows):
             raise UserError(
-                f"{where}, without the questions of the release's dev and test, has no {what} "
+                f"{where}, without the questions of {asking}, has no {what} "
                 f"{words}: name a file with more of them, or leave {task.material} out."
             )
     if reads_labels(task.terms) and len(set(data.train.rows[LABEL])) < 2:

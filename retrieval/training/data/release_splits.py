@@ -68,7 +68,7 @@ def read_release(folder: Path) -> Release:
     every = splits["train"]
     splits["train"] = [one for one in every if question_key(one.query) not in held_out]
     for name in NEEDED:
-        _require_both_labels(folder, name, splits[name])
+        require_both_labels(str(folder), name, splits[name])
     left_out = len(every) - len(splits["train"])
     return Release(
         _name(folder), hashlib.sha256(manifest).hexdigest(), **splits, asked_again=left_out
@@ -136,15 +136,15 @@ def _require_each_query_once(splits: Mapping[str, Sequence[QueryRecord]]) -> Non
             seen[record.id] = split
 
 
-def _require_both_labels(folder: Path, split: str, records: list[QueryRecord]) -> None:
+def require_both_labels(where: str, split: str, records: Sequence[QueryRecord]) -> None:
     if not records:
         raise UserError(
-            f"The split {split} of {folder} is empty: a training needs queries in train and dev; "
+            f"The split {split} of {where} is empty: a training needs queries in train and dev; "
             "make a release with other sizes of its splits, or of more queries."
         )
     labels = {candidate.label for record in records for candidate in record.candidates}
     if labels != {0, 1}:
         only = "positive" if 1 in labels else "negative"
         raise UserError(
-            f"All candidates in {split} of {folder} are {only}: there is nothing to learn."
+            f"All candidates in {split} of {where} are {only}: there is nothing to learn."
         )

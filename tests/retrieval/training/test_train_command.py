@@ -21,6 +21,9 @@ from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.registry.registry import digest_of_folder, resolve_either
 from retrieval.registry.training_record import parse_training, read_training
 from retrieval.training.data import teacher
+from retrieval.training.preflight import TrainingRequest, checked_inputs
+from retrieval.training.recipes.materials import Source
+from retrieval.training.recipes.recipe import parse_recipe
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 from tests.support.command_line import quorum
 
@@ -276,6 +279,34 @@ def test_what_cannot_be_trained_is_told_before_it_is_begun(
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changed}))
     with pytest.raises(Error, match=expected):
         train(path, "--release", demo)
+
+
+def test_what_is_too_large_or_left_with_nothing_by_sets_is_told_before_it_is_begun(
+    tmp_path: Path, tiny_retriever: Path, demo: Path
+) -> None:
+    rare = release(tmp_path / "rare-1")
+    lines = [json.loads(line) for line in (rare / "train.jsonl").read_text().splitlines()]
+    asked = lines[0]["query"]
+    for line in lines:
+        if line["query"] != asked:
+            line["candidates"] = [one for one in line["candidates"] if not one["label"]]
+    (rare / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_manifest(rare)
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(f"question1\tquestion2\tis_duplicate\n{asked}\tx\t1\n")
+    sets = (Source("pairs", pairs),)
+    of_release = {"material": "release", "objective": "mnr", "batch_size": [8, 4096]}
+    for task, folder, measured, expected in (
+        (of_release, demo, (), r"at most \d+ in the recipe, not 4,096"),
+        (of_release, rare, sets, "without the questions of the sets are negative: there is"),
+        ({"material": "pairs"}, demo, sets, "dev and test, and of the sets, has no positive row"),
+    ):
+        values = {"kind": "retriever", "form": "QQ", "base": str(tiny_retriever)}
+        materials = {"pairs": {"kind": "pairs", "file": pairs.name}}
+        stages = [{"tasks": [{"objective": "mnr", **task}], "batch_size": 8, "max_length": 24}]
+        whole = parse_recipe({**values, "materials": materials, "stages": stages}, folder=tmp_path)
+        with pytest.raises(UserError, match=expected):
+            checked_inputs(TrainingRequest(whole, folder, "mine", None, "cpu", measured))
 
 
 def test_dev_without_a_query_of_both_labels_has_nothing_to_rank(
