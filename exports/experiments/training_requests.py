@@ -189,7 +189,8 @@ _CHECKS: Mapping[str, Callable[[WantedTraining], None]] = {
 def plots_of(job: Job) -> Mapping[str, str]:
     """Names of files, by what they show; none unless it is an experiment that is done."""
     report = (job.result or {}).get("report", {}) if job.kind == "experiment" else {}
-    plots: Mapping[str, str] = report.get("plots", {})
+    of_before = {"hit": report["plot"]} if report.get("plot") else {}  # one alone
+    plots: Mapping[str, str] = report.get("plots", of_before)
     return plots
 
 

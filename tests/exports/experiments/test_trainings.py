@@ -121,6 +121,10 @@ def test_an_experiment_ends_with_its_table_and_plot(release: Release, adas: Clie
         plot = adas.get(reverse("training-plot", args=[job.pk, name, theme]))
         assert b"<svg" in b"".join(plot)  # type: ignore[arg-type]
     assert adas.get(reverse("training-plot", args=[job.pk, "other", "light"])).status_code == 404
+    report = job.result["report"]
+    report["plot"] = report.pop("plots")["hit"]  # as jobs before had one alone
+    job.save()
+    assert adas.get(reverse("training-plot", args=[job.pk, "hit", "light"])).status_code == 200
 
 
 def test_a_cancelled_training_stops_and_is_resumed(
@@ -196,6 +200,7 @@ def test_people_s_judgments_are_asked_for_by_who_may_see_them(
     sent = {"kind": "experiment", "of": "asking", "campaign": "demo", "number": 1, "judge": "right"}
     unseen = "There is no campaign right of the task `answer` whose labels you may see."
     make_campaign("right", task="answer")
+    assert "people of right" not in text_of(adas.get(LIST))
     assert program.post("trainings", sent, key="one").json()["detail"] == unseen
     ada.user_permissions.add(Permission.objects.get(codename="view_judgment"))
     wrong = {**sent, "of": "table"}
