@@ -44,7 +44,8 @@ class Model(NamedTuple):
 
 
 def run_answers(run: Run) -> dict[str, Any]:
-    labels = answer_labels(get_campaign(run.judge)) if run.judge else None
+    if run.judge and not answer_labels(get_campaign(run.judge)):
+        raise UserError(f"{run.judge} has no labels yet: let people judge first.")
     systems = [one for one in run.experiment.systems if one.recipe is not None]
     models = {one.name: dict(_models(run, one)) for one in systems}
     every = {model.name: model.recipe for of in models.values() for model in of.values()}
@@ -65,6 +66,7 @@ def run_answers(run: Run) -> dict[str, Any]:
             for system, answerer in answerers.items()
         }
     _write_answers(run, known, asked)
+    labels = answer_labels(get_campaign(run.judge)) if run.judge else None
     judged = {
         name: Judged(of, len(known[name]), 0, 0)
         if labels is None
