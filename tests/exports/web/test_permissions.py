@@ -1,6 +1,8 @@
 """Who may do what: every address of the releases, for everybody there is."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,6 +11,7 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
+from retrieval.models import Job
 from tests.exports.support.builds import build_of
 from tests.exports.web.people import PEOPLE, client_of, reader
 
@@ -17,6 +20,7 @@ OUT = "/sign-in"
 OF_DEMO = "/campaigns/demo/releases"
 SIGNED = "/releases/TOKEN/train.jsonl"
 TRAININGS = "/admin/database/trainings"
+JOB = f"{TRAININGS}/7"
 SEES = (200, 200, 403, 200)  # who may download, who may build, who may only build, root
 FORM = {"split": "clusters", "judgments": "on"}
 
@@ -27,7 +31,7 @@ def page(path: str) -> tuple[int | str, ...]:
 
 
 def of_staff(path: str, staff: int, root: int) -> tuple[int | str, ...]:
-    """Of who looks at the database; the build of the table is no training."""
+    """Of who looks at the database."""
     return (f"{IN}{path}", 403, 403, staff, 403, 403, 403, root, f"{IN}{path}")
 
 
@@ -47,16 +51,14 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", f"{OF_DEMO}/builds/PK"): (405,) * 9,
     ("GET", TRAININGS): of_staff(TRAININGS, 200, 200),
     ("POST", TRAININGS): (OUT, 403, 403, 403, 403, 403, 403, 422, OUT),
-    ("GET", f"{TRAININGS}/PK"): of_staff(f"{TRAININGS}/PK", 404, 404),
-    ("POST", f"{TRAININGS}/PK"): (405,) * 9,
-    ("GET", f"{TRAININGS}/PK/hit-at-k/dark.svg"): of_staff(
-        f"{TRAININGS}/PK/hit-at-k/dark.svg", 404, 404
-    ),
-    ("POST", f"{TRAININGS}/PK/hit-at-k/dark.svg"): (405,) * 9,
-    ("GET", f"{TRAININGS}/PK/cancel"): (405,) * 9,
-    ("POST", f"{TRAININGS}/PK/cancel"): (OUT, 403, 403, 403, 403, 403, 403, 404, OUT),
-    ("GET", f"{TRAININGS}/PK/resume"): (405,) * 9,
-    ("POST", f"{TRAININGS}/PK/resume"): (OUT, 403, 403, 403, 403, 403, 403, 404, OUT),
+    ("GET", JOB): of_staff(JOB, 200, 200),
+    ("POST", JOB): (405,) * 9,
+    ("GET", f"{JOB}/hit/dark.svg"): of_staff(f"{JOB}/hit/dark.svg", 200, 200),
+    ("POST", f"{JOB}/hit/dark.svg"): (405,) * 9,
+    ("GET", f"{JOB}/cancel"): (405,) * 9,
+    ("POST", f"{JOB}/cancel"): (OUT, 403, 403, 403, 403, 403, 403, JOB, OUT),
+    ("GET", f"{JOB}/resume"): (405,) * 9,
+    ("POST", f"{JOB}/resume"): (OUT, 403, 403, 403, 403, 403, 403, JOB, OUT),
     # A link of hers opens for programs without any session, and for no other account.
     ("GET", SIGNED): (200, 403, 403, 403, 403, 403, 403, 403, 200),
     ("POST", SIGNED): (405,) * 9,
@@ -64,8 +66,13 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
 
 
 @pytest.fixture
-def addresses(release: Release) -> Mapping[str, str]:
-    """What stands for the words in capitals."""
+def addresses(release: Release, settings: Any, tmp_path: Path) -> Mapping[str, str]:
+    """What stands for the words in capitals; JOB is an experiment with its plot."""
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "table-hit-dark.svg").write_text("<svg/>")
+    report = {"title": "A table", "text": "", "plots": {"hit": "table-hit.svg"}}
+    Job.objects.create(pk=7, kind="experiment", state="done", result={"report": report})
     user = reader("fay")
     token = link(release.files.get(path="train.jsonl"), user).split("/")[2]
     done = build_of(release.campaign, state="done", result={"release": 1, "unchanged": False})
@@ -102,13 +109,13 @@ def test_everybody_gets_what_the_table_says(
 def test_the_table_names_every_address() -> None:
     values = {"name": "demo", "number": 1, "plot": "hit-at-k", "pk": 0, "theme": "dark"}
     values |= {"token": "TOKEN", "filename": "train.jsonl"}
-    own = get_resolver("exports.urls").url_patterns
-    for pattern in (*own, *get_resolver("exports.web.trainings").url_patterns):
-        assert isinstance(pattern, URLPattern)
-        wanted = {name: values[name] for name in pattern.pattern.converters}
-        path = reverse(str(pattern.name), kwargs=wanted).replace("/builds/0", "/builds/PK")
-        path = path.replace("/trainings/0", "/trainings/PK")
-        assert {("GET", path), ("POST", path)} <= set(TABLE), path
+    of_job = values | {"plot": "hit", "pk": 7}
+    for urls, known in (("exports.urls", values), ("exports.web.trainings", of_job)):
+        for pattern in get_resolver(urls).url_patterns:
+            assert isinstance(pattern, URLPattern)
+            wanted = {name: known[name] for name in pattern.pattern.converters}
+            path = reverse(str(pattern.name), kwargs=wanted).replace("/builds/0", "/builds/PK")
+            assert {("GET", path), ("POST", path)} <= set(TABLE), path
 
 
 def test_a_form_of_another_site_asks_for_nothing(release: Release) -> None:
