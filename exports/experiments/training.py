@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,13 @@ from exports.experiments.sizes import LAMBDA, LAST, TINY
 from exports.experiments.table import BARS, columns
 from retrieval.training.data.release_splits import MANIFEST
 from retrieval.training.lazy import train_model
-from retrieval.training.recipes.materials import Source
+from retrieval.training.recipes.materials import Source, digest_of
 from retrieval.training.recipes.recipe import Recipe, read_recipe
 from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
 from retrieval.vectors.folder import Busy
 
-DIGITS = 8  # of the release's digest, in the names of models
+DIGITS = 8  # of the digests of a release and of sets, in the names of models
 
 Begin = Callable[[str, int], object]
 Step = Callable[[int], object]
@@ -47,12 +48,15 @@ class Run:
     step: Step
     judge: str = ""  # a campaign whose people judged the answers
 
-    @property
+    @cached_property
     def prefix(self) -> str:
-        """Of the names of what it makes."""
+        """Of the names of what it makes: of another release or other sets, it is another."""
         manifest = self.release / MANIFEST
         digest = sha256_of(manifest)[:DIGITS] if manifest.is_file() else "none"
-        return f"{self.experiment.name}-{self.size}-{digest}"
+        prefix = f"{self.experiment.name}-{self.size}-{digest}"
+        if sets := "".join(digest_of(one) for one in self.sets if _is_whole(one.file)):
+            return f"{prefix}-{sha256(sets.encode()).hexdigest()[:DIGITS]}"
+        return prefix
 
     def path(self, ending: str) -> Path:
         return self.out / f"{self.prefix}{ending}"
@@ -76,11 +80,14 @@ class Run:
         """How many rows were not learned for a question that is measured, in words."""
         counts: dict[str, int] = {}
         for one in trained:
-            counts |= {name: of["held_out"] for name, of in one.get("materials", {}).items()}
-            counts |= {"release": of["train_held_out"]} if (of := one.get("sets")) else {}
-        rows = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-        said = "Rows that were not learned, for a question of the release's dev or test or of a set"
-        return [f"{said}: {rows}."] if rows else []
+            left_out = {name: of["held_out"] for name, of in one.get("materials", {}).items()}
+            if sets := one.get("sets"):
+                left_out["release"] = sets["train_held_out"]
+            # Two systems may have other files by the same name.
+            counts |= {name: max(count, counts.get(name, 0)) for name, count in left_out.items()}
+        rows = [f"{plural(count, 'row')} of {name}" for name, count in counts.items() if count]
+        said = "Left out, because dev, test, or a set asks the same question"
+        return [f"{said}: {', '.join(rows)}."] if rows else []
 
     def model(self, name: str) -> Path:
         """The folder of its training."""
@@ -194,6 +201,10 @@ class Run:
             raise UserError(
                 f"{self.experiment.name}, its system {system.name} at the size {self.size}: {error}"
             ) from error
+
+
+def _is_whole(file: Path) -> bool:
+    return file.is_file() or (file / MANIFEST).is_file()
 
 
 def change(

@@ -69,8 +69,9 @@ def _require_same(
     folder: Path, recorded: Mapping[str, Any], wanted: Mapping[str, Any], what: str
 ) -> None:
     if other := [name for name in wanted if not _same(name, recorded.get(name), wanted[name])]:
+        whose = "other sets" if other[0] == "sets" else f"another {other[0]}"
         raise UserError(
-            f"{folder} holds {what} of another {other[0]}: nothing was overwritten; choose another "
+            f"{folder} holds {what} of {whose}: nothing was overwritten; choose another "
             "--name, or remove that folder."
         )
 

@@ -17,7 +17,7 @@ from core.errors import UserError
 from core.text.words import plural
 from exports.experiments import training
 from exports.experiments.experiment import read_experiment
-from exports.experiments.training import change
+from exports.experiments.training import Run, change
 from retrieval.index.versions import chosen_index
 from retrieval.indexing.build import build_index
 from retrieval.training.lazy import train_model
@@ -88,7 +88,7 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     asked = json.loads((folder / "train.jsonl").read_text().splitlines()[0])["query"]
     rows = [(asked, "b yes", 5), ("c d", "b no", 0), ("e f", "a yes", 3)]
     columns = ("sentence1", "sentence2", "score")
-    lines = (json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+    lines = [json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows]
     (tmp_path / "sts.jsonl").write_text("".join(lines))
     values = yaml.safe_load(experiment.read_text())
     written(experiment, values | {"sets": {"STS": {"kind": "sts", "file": "sts.jsonl"}}})
@@ -106,7 +106,7 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     assert distilled["metrics"]["P@1"]["p"] is not None
     assert found["notes"][0].endswith(": its figures mean nothing.")  # all files are there
     # One of the set's questions is a query of train.
-    assert found["notes"][1].endswith("of a set: release 1.")
+    assert found["notes"][1].endswith("asks the same question: 1 row of release.")
     assert {one["name"] for one in found["sets"][0]["systems"]} == {"plain", "distilled"}
     [theirs] = found["papers"]["systems"]
     assert theirs["figures"] == {
@@ -128,6 +128,18 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     assert len(before) == 3
     assert run()["systems"] == found["systems"]
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+    def of_sets() -> Run:
+        device, ignored = "cpu", lambda *_: None
+        read = read_experiment(experiment)
+        return Run(read, folder, tmp_path / "out", "tiny", device, ignored, ignored)
+
+    assert of_sets().report(".md") == report
+    (tmp_path / "sts.jsonl").write_text("".join(lines[:2]))
+    assert not of_sets().report(".md").exists()  # of other sets, all is another
+    two = ({"materials": {"quora": {"held_out": count}}} for count in (2, 1))  # files of one name
+    [said] = of_sets().held_out(two)
+    assert said.endswith(": 2 rows of quora.")
 
 
 @pytest.mark.django_db
@@ -331,10 +343,19 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
 
     # People judge the answers, and the table counts what they say.
     [answers] = (tmp_path / "out").glob("*-answers.jsonl")
+    [asked] = map(json.loads, answers.read_text().splitlines())
+    more = asked | {"query": "is it tea"}
+    answers.write_text("".join(json.dumps(row) + "\n" for row in (more, asked)))
     rules = policy_from({"task": "answer"})
     people = create_campaign("people", policy=rules, seed=7, queries=answers).triplets
     words += ["--judge", "people"]
-    yet = f"no label for {plural(people.count(), 'answer')} yet, which leaves out 1 question: let"
+    elsewhere = [*words[:3], str(tmp_path / "none"), *words[4:]]
+    with pytest.raises(Error, match="people has no labels yet: let people judge first"):
+        quorum("experiment", str(file), *elsewhere, "--device", "cpu")
+    assert not (tmp_path / "none").exists()
+    of_asked = people.filter(candidate__query__text=asked["query"])
+    yet = f"no label for {plural(of_asked.count(), 'answer')} yet, which leaves out 1 question: let"
+    people.exclude(pk__in=of_asked).update(label=1, label_source="votes", status="labelled")
     with pytest.raises(Error, match=yet):
         quorum("experiment", str(file), *words, "--device", "cpu")
     people.update(label=1, label_source="votes", status="labelled")
@@ -365,7 +386,13 @@ def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
     assert all(f"{name}: " in plot for name in wanted.questions)
     assert all(f"{one.name}: " in plot for one in wanted.sets)
     _, _, not_there = found["notes"][0].partition("rows of the release stand for: ")
-    assert {one.name for one in wanted.sets} <= set(not_there.removesuffix(".").split(", "))
+    files = [*wanted.teachers.values()]
+    for system in filter(lambda system: system.recipe, wanted.systems):
+        selector = system.answering and system.answering.selector
+        files += filter(None, (system.recipe, selector))
+    materials = {name for file in files for name in read_recipe(file).materials}
+    sets = {one.name for one in wanted.sets}
+    assert materials | sets | set(wanted.questions) == set(not_there.removesuffix(".").split(", "))
     run = [system.name for system in wanted.systems if not system.lacks]
     if wanted.questions:
         assert all(list(of["systems"]) == run for of in found["answers"].values())

@@ -24,6 +24,7 @@ from retrieval.training.data import teacher
 from retrieval.training.preflight import TrainingRequest, checked_inputs
 from retrieval.training.recipes.materials import Source
 from retrieval.training.recipes.recipe import parse_recipe
+from retrieval.training.result import claimed
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 from tests.support.command_line import quorum
 
@@ -433,6 +434,13 @@ def test_too_few_duplicate_questions_are_told_as_that(
     pairs.write_text("\n".join(DUPLICATES.splitlines()[:2]))
     with pytest.raises(Error, match="has no row to tell when to stop, for which one in ten is"):
         train(short, "--release", demo, "--pairs", pairs)
+
+
+def test_a_model_that_was_trained_without_other_sets_is_told_as_that(tmp_path: Path) -> None:
+    asked = {"recipe": {}, "release": {"sha256": "1"}, "pairs": None, "device": "cpu"}
+    assert claimed(tmp_path, asked) is None
+    with pytest.raises(UserError, match="holds an unfinished training of other sets: nothing"):
+        claimed(tmp_path, {**asked, "sets": {"sha256": ["2"]}})
 
 
 def test_a_folder_with_other_things_in_it_is_left_as_it_is(
