@@ -80,6 +80,7 @@ def run_answers(run: Run) -> dict[str, Any]:
         "release": str(run.release),
         "against": run.experiment.against,
         "judge": run.judge,
+        "file": run.path(ANSWERS).name,
         "answers": {
             name: {
                 "questions": of.questions,

@@ -186,9 +186,20 @@ _CHECKS: Mapping[str, Callable[[WantedTraining], None]] = {
 }
 
 
+def _report(job: Job) -> Mapping[str, Any]:
+    """Empty unless it is an experiment that is done."""
+    return (job.result or {}).get("report", {}) if job.kind == "experiment" else {}
+
+
+def answers_of(job: Job) -> Path | None:
+    """The file for people to judge."""
+    name = _report(job).get("answers")
+    return settings.DATA_DIR / EXPERIMENTS / name if name else None
+
+
 def plots_of(job: Job) -> Mapping[str, str]:
-    """Names of files, by what they show; none unless it is an experiment that is done."""
-    report = (job.result or {}).get("report", {}) if job.kind == "experiment" else {}
+    """Names of files, by what they show."""
+    report = _report(job)
     of_before = {"hit": report["plot"]} if report.get("plot") else {}  # one alone
     plots: Mapping[str, str] = report.get("plots", of_before)
     return plots
@@ -199,5 +210,5 @@ def plot_of(job: Job, name: str, theme: str) -> Path | None:
     plots = plots_of(job)
     if name not in plots:
         return None
-    path: Path = settings.DATA_DIR / "experiments" / plots[name]
+    path: Path = settings.DATA_DIR / EXPERIMENTS / plots[name]
     return path.with_name(f"{path.stem}-dark.svg") if theme == "dark" else path

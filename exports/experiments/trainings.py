@@ -122,6 +122,7 @@ def _experiment_run(wanted: WantedTraining, release: Path, stages: _Stages) -> R
             "title": result["title"],
             "text": text(result),
             "plots": {name: path.name for name, path in plots.items() if path.is_file()},
+            "answers": result.get("file", ""),
         },
     }
 

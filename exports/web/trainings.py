@@ -1,6 +1,7 @@
 """Trainings, scores and experiments: the list, the form that asks for one, and each by itself."""
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from django import forms
@@ -24,6 +25,7 @@ from exports.experiments.training_requests import (
     SPLITS,
     Kind,
     WantedTraining,
+    answers_of,
     cancel_training,
     experiments,
     judges_for,
@@ -199,13 +201,22 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @database_page()
 def training_plot(request: HttpRequest, pk: int, plot: str, theme: str) -> HttpResponseBase:
-    path = plot_of(_job(request, pk), plot, theme)
-    if path is None or not path.is_file():
-        raise Http404
-    response = FileResponse(path.open("rb"), content_type="image/svg+xml")
+    response = _file(plot_of(_job(request, pk), plot, theme), content_type="image/svg+xml")
     response["Content-Security-Policy"] = OF_PLOTS
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+@require_safe
+@database_page()
+def training_answers(request: HttpRequest, pk: int) -> HttpResponseBase:
+    return _file(answers_of(_job(request, pk)), as_attachment=True)
+
+
+def _file(path: Path | None, **said: Any) -> FileResponse:
+    if path is None or not path.is_file():
+        raise Http404
+    return FileResponse(path.open("rb"), **said)
 
 
 def _job(request: HttpRequest, pk: int) -> Job:
@@ -218,5 +229,6 @@ urlpatterns = [
     path("trainings/<int:pk>", training, name="training"),
     path("trainings/<int:pk>/cancel", cancel, name="cancel-training"),
     path("trainings/<int:pk>/resume", resume, name="resume-training"),
+    path("trainings/<int:pk>/answers.jsonl", training_answers, name="training-answers"),
     path("trainings/<int:pk>/<slug:plot>/<slug:theme>.svg", training_plot, name="training-plot"),
 ]

@@ -343,6 +343,7 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
 
     # People judge the answers, and the table counts what they say.
     [answers] = (tmp_path / "out").glob("*-answers.jsonl")
+    assert answers.name == found["file"]
     [asked] = map(json.loads, answers.read_text().splitlines())
     more = asked | {"query": "is it tea"}
     answers.write_text("".join(json.dumps(row) + "\n" for row in (more, asked)))

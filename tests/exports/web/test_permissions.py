@@ -53,6 +53,8 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", TRAININGS): (OUT, 403, 403, 403, 403, 403, 403, 422, OUT),
     ("GET", JOB): of_staff(JOB, 200, 200),
     ("POST", JOB): (405,) * 9,
+    ("GET", f"{JOB}/answers.jsonl"): of_staff(f"{JOB}/answers.jsonl", 200, 200),
+    ("POST", f"{JOB}/answers.jsonl"): (405,) * 9,
     ("GET", f"{JOB}/hit/dark.svg"): of_staff(f"{JOB}/hit/dark.svg", 200, 200),
     ("POST", f"{JOB}/hit/dark.svg"): (405,) * 9,
     ("GET", f"{JOB}/cancel"): (405,) * 9,
@@ -67,11 +69,13 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
 
 @pytest.fixture
 def addresses(release: Release, settings: Any, tmp_path: Path) -> Mapping[str, str]:
-    """What stands for the words in capitals; JOB is an experiment with its plot."""
+    """What stands for the words in capitals; JOB is an experiment with its files."""
     settings.DATA_DIR = tmp_path
     (tmp_path / "experiments").mkdir()
-    (tmp_path / "experiments" / "table-hit-dark.svg").write_text("<svg/>")
-    report = {"title": "A table", "text": "", "plots": {"hit": "table-hit.svg"}}
+    for name in ("table-hit-dark.svg", "table-answers.jsonl"):
+        (tmp_path / "experiments" / name).touch()
+    files = {"plots": {"hit": "table-hit.svg"}, "answers": "table-answers.jsonl"}
+    report = {"title": "A table", "text": "", **files}
     Job.objects.create(pk=7, kind="experiment", state="done", result={"report": report})
     user = reader("fay")
     token = link(release.files.get(path="train.jsonl"), user).split("/")[2]

@@ -153,6 +153,7 @@ WITHOUT: Mapping[str, str] = {
     "releases/<str:token>/<str:filename>": "the link that `release_read` gives",
     "campaigns/<slug:name>/releases/<int:number>/plots/<slug:plot>.svg": "a file of the release",
     "admin/database/trainings/<int:pk>/<slug:plot>/<slug:theme>.svg": "a plot of `training_read`",
+    "admin/database/trainings/<int:pk>/answers.jsonl": "the answers of `training_read`",
 }
 # Django's own frame, and the records, which are looked at by administrators alone.
 FRAME = ("admin/login/", "admin/logout/", "admin/password_change/", "admin/jsi18n/",

@@ -167,6 +167,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("staff", 404), NO, """
         admin/database/models/<str:name>
         admin/database/trainings/<int:pk>
+        admin/database/trainings/<int:pk>/answers.jsonl
         admin/database/trainings/<int:pk>/<slug:plot>/<slug:theme>.svg
         admin/database/imports/<int:pk>
         admin/database/imports/<int:pk>/<int:number>/rejected.csv
