@@ -36,7 +36,7 @@ from exports.evaluation.systems import (
     refuse_own_dev_run,
     used,
 )
-from exports.evaluation.uncertainty import CERTAIN, Uncertainty, in_worlds
+from exports.evaluation.uncertainty import NOTHING_ASKED, Uncertainty, in_worlds
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
 from retrieval.ranking.metrics import METRICS, WAYS, Way, hits, values
 from retrieval.ranking.read_runs import baseline_path
@@ -70,7 +70,7 @@ def compare(
     against: str,
     paper: bool,
     by: By = "f1",
-    uncertain: Uncertainty = CERTAIN,
+    uncertain: Uncertainty = NOTHING_ASKED,
 ) -> dict[str, object]:
     """`against`: the name of one of the entries; `by`: what thresholds are chosen by, on dev;
     `uncertain`: what intervals beside the usual ones hold as well.

@@ -21,7 +21,7 @@ from exports.evaluation.systems import (
     refuse_own_dev_run,
     used,
 )
-from exports.evaluation.uncertainty import CERTAIN, Uncertainty, in_worlds
+from exports.evaluation.uncertainty import NOTHING_ASKED, Uncertainty, in_worlds
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, intervals, p_values
 from retrieval.ranking.metrics import METRICS, WAYS, Ranking, Way, values
 from retrieval.ranking.read_runs import baseline_path
@@ -39,7 +39,7 @@ def evaluate(
     way: Way,
     dev_run: Path | None = None,
     by: By = "f1",
-    uncertain: Uncertainty = CERTAIN,
+    uncertain: Uncertainty = NOTHING_ASKED,
 ) -> dict[str, object]:
     """`against`: a baseline's name, or the path of another run; `dev_run`: the same system's on
     dev, where the threshold is chosen `by` a measure; `uncertain`: what intervals beside the

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import digamma, logit, polygamma
+from scipy.optimize import brentq
+from scipy.special import digamma, expit, logit, polygamma
 
 from annotation.protocol.aggregation.table import MOST_ODDS
 from core.errors import UserError
@@ -26,6 +27,7 @@ from exports.evaluation.worlds import (
 )
 from exports.layout.expert_votes import ExpertVotes, TripletKey, read_expert_votes
 from exports.layout.files import CAMPAIGN, GOLD
+from exports.layout.manifest import ERRORS
 from exports.splits.splits import SPLITS
 from retrieval.ranking.bootstrap import Values
 from retrieval.ranking.metrics import Way
@@ -34,12 +36,13 @@ from retrieval.ranking.records import CandidateRecord, DatasetError, read
 KINDS = ("negatives", "positives")  # by label
 LEAST_JUDGED = 10  # of each label by experts, before their share of errors says something
 LAST_DECIMAL = 1e-4  # of a posterior
-MAPPED = "How sure the map from claims to chances is has a share in it."
+MAPPED = "The intervals also hold how uncertain the map from claims to chances is."
 EXACT = "Posteriors are taken as exact: the release does not tell how sure they are."
 INDEPENDENT = (
     "Given the truth, a label is taken to err independently of other labels and of the ranks that "
     "systems give."
 )
+RANKED = "What the retriever's rank adds to a posterior counts once, as what rankings say. "
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Uncertainty:
         return self.labels or self.pool_depth is not None
 
 
-CERTAIN = Uncertainty()
+NOTHING_ASKED = Uncertainty()
 
 
 def in_worlds(
@@ -125,20 +128,22 @@ def ranks_by(systems: Iterable[Sequence[Orders]], labels: Labels) -> Values:
 
 
 def _log_ranks(run: Orders, labels: Labels) -> Values:
-    """What the run leaves out comes after the rest."""
-    ranks: list[int] = []
+    """What the run leaves out comes after the rest; in the middle where there is none."""
+    ranks: list[float] = []
     for order, judged in zip(run, labels.values(), strict=True):
         places = {candidate: place for place, candidate in enumerate(order, 1)}
-        ranks += [places.get(candidate, len(order) + 1) for candidate in judged]
+        last = len(order) + 1 if order else (len(judged) + 1) / 2
+        ranks += [places.get(candidate, last) for candidate in judged]
     return np.log(ranks)
 
 
 def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
     """With what is assumed. Experts are right; other labels are drawn by the posterior that
     they carry, or as often wrong as blind experts contradict those of the same kind."""
-    experts = _experts(release)
+    experts, facts = _experts(release), _facts(release)
+    by_ranks = any(fit.get("rank_slope") for fit in facts.get("aggregation", ()))
     queries: list[str] = []
-    rows: list[tuple[int, float, float | None]] = []
+    rows: list[tuple[int, float, float | None, int]] = []
     judged = np.zeros((2, 2), int)  # by label, by what experts say
     for of_split, query, candidate in _candidates(release):
         said = experts.get((query, candidate.id), ExpertVotes())
@@ -147,11 +152,16 @@ def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
             judged[label, int(said.sampled_yes > said.sampled_no)] += 1
         if of_split == split:
             queries.append(query)
-            rows.append((label, _known(candidate, said), candidate.posterior))
-    labels, known, stated = np.array(rows, float).T
+            rows.append((label, _known(candidate, said), candidate.posterior, candidate.rank))
+    labels, known, stated, ranks = np.array(rows, float).T
     drawn = np.isnan(known) & ~np.isnan(stated)
-    parts, says = _by_posteriors(release, queries, stated, drawn) if drawn.any() else ([], "")
+    parts, says = _by_posteriors(facts, queries, stated, ranks, drawn) if drawn.any() else ([], "")
     guessed = np.isnan(known) & np.isnan(stated)
+    if by_ranks and guessed.any():
+        raise UserError(
+            f"{release} does not say how often its labels are wrong: ranks have a say in them, and "
+            f"{guessed.sum():,} of {split} carry no posterior."
+        )
     kinds = []
     for label, kind in enumerate(KINDS):
         pairs = guessed & (labels == label)
@@ -165,13 +175,15 @@ def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
                 "(`quorum experts sample`)."
             )
         parts.append((pairs, by_audit(*judged[label].tolist(), pairs=int(pairs.sum()))))
-    sure = f"{len(rows) - guessed.sum():,} labels are drawn as experts or their posteriors say"
+    sure = f"{len(rows) - guessed.sum():,} labels are as experts say, or drawn by their posteriors"
     if guessed.any():
         sure += (
             f", {guessed.sum():,} as often wrong as blind experts contradict those of the same "
             f"kind ({' and '.join(kinds)})"
         )
-    return LabelChances(known, parts), f"{sure}. {says}{INDEPENDENT}"
+    says += RANKED * by_ranks
+    retrieved = ranks[:, None] if by_ranks else None
+    return LabelChances(known, parts, retrieved), f"{sure}. {says}{INDEPENDENT}"
 
 
 def _known(candidate: CandidateRecord, said: ExpertVotes) -> float:
@@ -181,30 +193,49 @@ def _known(candidate: CandidateRecord, said: ExpertVotes) -> float:
 
 
 def _by_posteriors(
-    release: Path, queries: Sequence[str], stated: Values, drawn: Flags
+    facts: Mapping[str, Any], queries: Sequence[str], stated: Values, ranks: Values, drawn: Flags
 ) -> tuple[list[tuple[Flags, LogOdds]], str]:
     """Of the `drawn` pairs, with what is assumed."""
     odds = logit(stated.clip(LAST_DECIMAL / 2, 1 - LAST_DECIMAL / 2))
-    facts = _facts(release)
     fits = facts.get("aggregation", ())
-    if not fits or any("offset_error" not in fit for fit in fits):
+    if not fits:
         return [(drawn, LogOdds.exact(odds[drawn]))], f"{EXACT} "
     crowds = facts.get("crowds", [{"query_ids": queries}])
     crowd_of = {query: place for place, crowd in enumerate(crowds) for query in crowd["query_ids"]}
     crowd = np.array([crowd_of[query] for query in queries])
     of_crowds = [drawn & (crowd == place) for place in range(len(fits))]
-    parts = [(pairs, _by_map(odds[pairs], fit)) for pairs, fit in zip(of_crowds, fits, strict=True)]
-    return parts, f"{MAPPED} "
+    told = all(name in fit for fit in fits for name in ERRORS)
+    parts = [
+        (pairs, _by_map(odds[pairs], fit, np.log(ranks[pairs]), told=told))
+        for pairs, fit in zip(of_crowds, fits, strict=True)
+    ]
+    return parts, f"{MAPPED if told else EXACT} "
 
 
-def _by_map(odds: Values, fit: Mapping[str, Any]) -> LogOdds:
+def _by_map(odds: Values, fit: Mapping[str, Any], log_ranks: Values, *, told: bool) -> LogOdds:
     """`odds`: what the map makes of claims, from which these follow."""
     claims = ((odds - fit["offset"]) / (fit["slope"] or np.inf)).clip(-MOST_ODDS, MOST_ODDS)
-    both = fit["error_correlation"]
+    if fit["slope"] and fit.get("rank_slope") and len(odds):
+        claims = _of_votes(claims, fit, fit["rank_slope"] * log_ranks)
+    of_offset, of_slope, both = (fit[name] if told else 0.0 for name in ERRORS)
     root = np.array([[1, 0], [both, np.sqrt(1 - both**2)]])
-    errors = np.array([[fit["offset_error"]], [fit["slope_error"]]])
+    errors = np.array([[of_offset], [of_slope]])
     read = np.stack([np.ones_like(claims), claims], axis=1)
     return LogOdds(read, np.array([fit["offset"], fit["slope"]]), errors * root)
+
+
+def _of_votes(claims: Values, fit: Mapping[str, Any], by_rank: Values) -> Values:
+    """Without what ranks add, and as many positives in all."""
+    votes = claims - by_rank
+
+    def positives(claimed: Values) -> float:
+        return float(expit(fit["offset"] + fit["slope"] * claimed).mean())
+
+    many = positives(claims)
+    alike = brentq(
+        lambda more: positives(votes + more) - many, by_rank.min() - 1, by_rank.max() + 1
+    )
+    return votes + float(alike)
 
 
 def by_audit(no: int, yes: int, *, pairs: int) -> LogOdds:

@@ -58,6 +58,7 @@ class LabelChances:
 
     known: Values  # NaN: as the log-odds say
     parts: Sequence[tuple[Flags, LogOdds]] = ()  # of which pairs, each by the same coefficients
+    retrieved: Values | None = None  # as `ranks` below, of the retriever where they made labels
     by_ranks: LogOdds | None = None  # what rankings add
 
     def draw(self, random: np.random.RandomState) -> Flags:
@@ -81,6 +82,8 @@ class LabelChances:
         odds = np.where(self.known == 1, CERTAIN, -CERTAIN)
         for pairs, part in self.parts:
             odds[pairs] = part.expected.clip(-CERTAIN, CERTAIN)
+        if self.retrieved is not None:
+            ranks = np.hstack([self.retrieved, ranks])
         # Each once, and in an order of their own: whoever names the systems otherwise draws alike.
         read = np.unique(np.hstack([np.log(ranks), 1 / ranks]), axis=1)
         read = np.hstack([np.ones((len(read), 1)), read - read.mean(axis=0)])

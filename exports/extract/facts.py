@@ -13,7 +13,7 @@ from annotation.analytics.campaign.progress import assignment_counts, spent_cent
 from annotation.models import Aggregation, Campaign, Hit, Instructions
 from annotation.pipeline.ledger.settlements import excluded_workers
 from exports.layout.files import CAMPAIGN
-from exports.layout.manifest import PRIOR, has_rank_prior, is_aggregated
+from exports.layout.manifest import ERRORS, PRIOR, has_rank_prior, is_aggregated
 from exports.layout.schemas import first_hit
 from retrieval.models import Candidate, Corpus, QaPair
 from retrieval.models.corpus import name_of, sources_of
@@ -26,9 +26,7 @@ AGGREGATION = (
     "known",
     "offset",
     "slope",
-    "offset_error",
-    "slope_error",
-    "error_correlation",
+    *ERRORS,
     "sampled",
 )
 

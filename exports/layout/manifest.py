@@ -18,6 +18,8 @@ from exports.layout.files import (
 )
 
 PRIOR = ("prior", "rank_slope")  # of an aggregator, where ranks may have a say
+# How sure an aggregator's map from claims to chances is; the oldest releases do not tell.
+ERRORS = ("offset_error", "slope_error", "error_correlation")
 # Those that a release's bytes may depend on.
 LIBRARIES = (
     "bm25s",

@@ -17,7 +17,7 @@ from exports.layout.files import (
     WITH_CANDIDATES,
     annotators_tables,
 )
-from exports.layout.manifest import PRIOR, is_aggregated, tells_sources, version_of
+from exports.layout.manifest import ERRORS, PRIOR, is_aggregated, tells_sources, version_of
 from exports.layout.schemas import RecordColumn, extra_columns
 from exports.verify.findings import Findings
 from exports.verify.schemas import CAMPAIGN_SCHEMA, RELEASE_SCHEMA, read_object
@@ -73,6 +73,11 @@ class Facts:
         return all("known" in each for each in self.campaign.get("aggregation", ()))
 
     @property
+    def tells_errors(self) -> bool:
+        """Of the map from claims to chances. The older ones do not."""
+        return all(name in each for each in self.campaign.get("aggregation", ()) for name in ERRORS)
+
+    @property
     def extra(self) -> Sequence[RecordColumn]:
         return extra_columns(self.campaign)
 
@@ -121,8 +126,7 @@ def check_facts(
     if policy is None:
         return None
     for stated in campaign.get("aggregation", ()):
-        if any((name in stated) != policy.rank_prior for name in PRIOR):
-            where = f"{' and '.join(PRIOR)} are given where, and only where, rank_prior is true"
+        if where := _lacking(stated, policy):
             findings.damage(CAMPAIGN, f"{CAMPAIGN}: {where}")
             return None
     for name in annotators_tables(policy):
@@ -131,6 +135,18 @@ def check_facts(
                 RELEASE, f"{RELEASE}: options.judgments does not say whether there is a {name}"
             )
     return Facts(policy, campaign, release)
+
+
+def _lacking(stated: Mapping[str, Any], policy: Policy) -> str:
+    """Of an aggregator: what has to stand together and does not."""
+    if any((name in stated) != policy.rank_prior for name in PRIOR):
+        return f"{' and '.join(PRIOR)} are given where, and only where, rank_prior is true"
+    if len({name in stated for name in ERRORS}) > 1:
+        return f"{', '.join(ERRORS)} are given together or not at all"
+    newer = ("known", *ERRORS)
+    if policy.rank_prior and any(name not in stated for name in newer):
+        return f"{', '.join(newer)} are given where rank_prior is true"
+    return ""
 
 
 def read_policy(

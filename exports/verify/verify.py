@@ -69,6 +69,10 @@ AGGREGATED = (
     "as stated: the judgments were left out, or the release was built before it told what they "
     "are made by. With the judgments, labels and chances are made again by them."
 )
+SURE_MAP = (
+    f"{CAMPAIGN}: how sure the map from claims to chances is is not told: the release was built "
+    "before it was."
+)
 NO_GOLD = "There is no gold: the label error is not known."
 DAMAGED = (
     "Labels, figures and formats were not recomputed: {} missing or damaged, see the differences."
@@ -208,6 +212,8 @@ def _list_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
         )
     if facts.aggregated and not (facts.judgments and facts.tells_choice):
         findings.unchecked.append(AGGREGATED)
+    if not facts.tells_errors:
+        findings.unchecked.append(SURE_MAP)
     findings.unchecked.append(TAKEN_ON_TRUST)
 
 

@@ -14,9 +14,10 @@ from core.errors import UserError
 from exports.comparison.compare import compare
 from exports.comparison.named_runs import named_runs
 from exports.evaluation.evaluate import evaluate
-from exports.evaluation.uncertainty import Uncertainty, by_audit, label_chances
+from exports.evaluation.uncertainty import EXACT, Uncertainty, by_audit, label_chances, ranks_by
 from exports.evaluation.worlds import LabelChances, LogOdds, Worlds, metrics
 from exports.layout.files import CAMPAIGN, GOLD
+from exports.layout.manifest import ERRORS
 from retrieval.ranking.metrics import METRICS, Ranking, values
 from tests.exports.support.small_release import small_release
 from tests.support.command_line import quorum
@@ -143,7 +144,7 @@ def test_what_experts_said_is_certain_and_the_rest_as_often_wrong_as_theirs(rele
     assert 0.8 < positives < 0.95
     assert 0.005 < negatives < 0.1
     assert assumed == (
-        "24 labels are drawn as experts or their posteriors say, 16 as often wrong as blind "
+        "24 labels are as experts say, or drawn by their posteriors, 16 as often wrong as blind "
         "experts contradict those of the same kind (0 of 12 negatives and 1 of 12 positives). "
         "Given the truth, a label is taken to err independently of other labels and of the ranks "
         "that systems give."
@@ -169,8 +170,8 @@ def test_a_label_is_drawn_by_the_posterior_that_it_carries(mapped: Path) -> None
     assert pairs.all()
     np.testing.assert_allclose(expit(odds.draw(np.random.RandomState(1))), [0.9, 0.25] * 20)
     assert assumed.startswith(
-        "40 labels are drawn as experts or their posteriors say. Posteriors are taken as exact: "
-        "the release does not tell how sure they are. Given the truth"
+        "40 labels are as experts say, or drawn by their posteriors. Posteriors are taken as "
+        "exact: the release does not tell how sure they are. Given the truth"
     )
     with pytest.raises(UserError, match="experts judged 0 of its negatives blindly"):
         label_chances(mapped, "dev")  # whose labels carry none
@@ -188,7 +189,7 @@ def test_the_map_from_claims_to_chances_is_drawn_as_sure_as_each_crowd_s_audit(
     crowds = [{"query_ids": [f"q{n}" for n in some]} for some in (range(10), range(10, 20))]
     (mapped / CAMPAIGN).write_text(json.dumps({"aggregation": fits, "crowds": crowds}))
     chances, assumed = label_chances(mapped, "test")
-    assert "How sure the map from claims to chances is has a share in it." in assumed
+    assert "The intervals also hold how uncertain the map from claims to chances is." in assumed
     (sure, endless), (unsure, small) = chances.parts
     assert np.flatnonzero(sure).tolist() == [*range(20)]
     assert np.flatnonzero(unsure).tolist() == [*range(20, 40)]
@@ -201,6 +202,61 @@ def test_the_map_from_claims_to_chances_is_drawn_as_sure_as_each_crowd_s_audit(
     np.testing.assert_allclose(spread[0], 0.06773, atol=1e-5)
     drawn = np.array([small.draw(random)[0] for _ in range(2000)])
     assert drawn.std() == pytest.approx(spread[0] ** 0.5, rel=0.1)
+    del fits[1]["error_correlation"]
+    (mapped / CAMPAIGN).write_text(json.dumps({"aggregation": fits, "crowds": crowds}))
+    chances, assumed = label_chances(mapped, "test")
+    assert EXACT in assumed
+    assert not any(part.root.any() for _, part in chances.parts)
+
+
+def test_a_rank_that_made_labels_counts_once(tmp_path: Path) -> None:
+    """The same votes and ranks: MAP of the retriever, and of a system by chance."""
+    queries, random = 600, np.random.RandomState(4)
+    prior = -1.2 * np.log(np.arange(1.0, 7))
+    truth = random.random_sample((queries, 6)) < expit(prior)
+    right = random.choice([1, -1], (queries, 6, 2), p=[0.8, 0.2]).sum(axis=2)
+    chances = expit(prior + logit(0.8) * np.where(truth, right, -right))
+    test = {
+        f"q{row}": {f"q{row}{name}": int(one) for name, one in zip("abcdef", of, strict=True)}
+        for row, of in enumerate(chances > 0.5)
+    }
+    release = small_release(tmp_path / "demo-1", test=test)
+    lines = [json.loads(line) for line in (release / "test.jsonl").read_text().splitlines()]
+    for query, of_query in zip(lines, chances, strict=True):
+        for candidate, chance in zip(query["candidates"], of_query.tolist(), strict=True):
+            candidate["aggregation"] = {"posterior": chance, "majority": None}
+    (release / "test.jsonl").write_text("".join(json.dumps(query) + "\n" for query in lines))
+    # As claimed: half of the chances' log-odds, and half of what a rank adds to them.
+    fit = {"offset": 0.0, "slope": 2.0, **dict.fromkeys(ERRORS, 0.0)}
+    fit |= {"prior": 0.0, "rank_slope": -0.6}
+    (release / CAMPAIGN).write_text(json.dumps({"aggregation": [fit]}))
+    place = np.argsort(random.random_sample(truth.shape), axis=1)
+    names = [list(of_query) for of_query in test.values()]
+    blind = [[of[at] for at in order] for of, order in zip(names, place, strict=True)]
+    drawn, assumed = label_chances(release, "test")
+    assert "What the retriever's rank adds to a posterior counts once" in assumed
+    for systems in ([names, blind], [blind]):
+        worlds = Worlds(
+            drawn.with_ranks(ranks_by([[one] for one in systems], test)),
+            [6] * queries,
+            NOTHING_HIDDEN,
+            "qrc",
+        )
+        means = worlds.means([[one] for one in systems], test, worlds=100)[..., AP].mean(axis=0)
+        ordered = [truth, np.take_along_axis(truth, place, axis=1)][-len(systems) :]
+        real = [metrics(one, truth.sum(axis=1))[:, AP].mean() for one in ordered]
+        np.testing.assert_allclose(means, real, atol=0.03)
+
+    del lines[0]["candidates"][0]["aggregation"]
+    (release / "test.jsonl").write_text("".join(json.dumps(query) + "\n" for query in lines))
+    with pytest.raises(UserError, match="ranks have a say in them, and 1 of test carry no post"):
+        label_chances(release, "test")
+
+
+def test_a_query_that_a_run_lacks_says_nothing_of_its_candidates() -> None:
+    labels = {"a": {"a1": 1, "a2": 0, "a3": 0}, "b": {"b1": 1, "b2": 0, "b3": 0}}
+    [ranks] = ranks_by([[[["a3", "a1"], []]]], labels).T
+    np.testing.assert_allclose(ranks, [2, 3, 1, 2, 2, 2])
 
 
 def test_an_unsure_label_is_likelier_a_positive_the_higher_systems_rank_it() -> None:

@@ -19,6 +19,7 @@ from annotation.protocol.aggregation.calibration import LogisticMap
 from annotation.protocol.aggregation.choice import Choice
 from exports.building.export import export
 from exports.building.options import Options
+from exports.layout.manifest import ERRORS
 from exports.verify.verify import verify
 from retrieval.ranking.records import CandidateRecord, read
 from tests.exports.support.built_releases import sealed
@@ -195,6 +196,11 @@ def test_ranks_that_have_a_say_are_told_and_found_again(
         turned = stated[name] + 0.5
         words = f"campaign.json: {name} {turned}, by the votes, controls and experts' labels"
         assert words in found_with({**stated, name: turned})
+    for names in (["known"], ERRORS):
+        less = {name: value for name, value in stated.items() if name not in names}
+        assert f"{', '.join(('known', *ERRORS))} are given where rank_prior is true" in (
+            found_with(less)
+        )
     del stated["prior"]
     words = "prior and rank_slope are given where, and only where, rank_prior is true"
     assert words in found_with(stated)

@@ -15,7 +15,8 @@ from annotation.protocol.aggregation import calibration
 from exports.building.export import export
 from exports.building.options import Options
 from exports.extract import facts
-from exports.verify.verify import verify
+from exports.layout.manifest import ERRORS
+from exports.verify.verify import SURE_MAP, verify
 from tests.annotation.support.biased_crowd import biased_crowd
 from tests.exports.support.built_releases import sealed
 from tests.exports.support.contents import document
@@ -61,13 +62,19 @@ def test_its_files_choose_the_same(release: Path, campaign: Campaign) -> None:
     assert report.differences == []
     assert not any("which aggregator was chosen" in one for one in report.unchecked)
 
+    assert SURE_MAP not in report.unchecked
+
     def older(stated: dict[str, Any]) -> None:
         """It does not tell how sure the map is."""
-        for name in ("offset_error", "slope_error", "error_correlation"):
-            del stated[name]
+        for name in ERRORS:
+            stated.pop(name, None)
 
+    change_facts(release, lambda stated: stated.pop("error_correlation"))
+    words = "offset_error, slope_error, error_correlation are given together or not at all"
+    assert f"campaign.json: {words}" in found(release)
     change_facts(release, older)
     assert "campaign.json: " not in found(release)
+    assert SURE_MAP in verify(release).unchecked
 
 
 @pytest.mark.parametrize(
