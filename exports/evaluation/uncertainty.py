@@ -39,7 +39,7 @@ LAST_DECIMAL = 1e-4  # of a posterior
 MAPPED = "The intervals also hold how uncertain the map from claims to chances is."
 EXACT = "Posteriors are taken as exact: the release does not tell how sure they are."
 INDEPENDENT = (
-    "Given the truth, a label is taken to err independently of other labels and of the ranks that "
+    "Given the truth, a {0} is taken to err independently of other {0}s and of the ranks that "
     "systems give."
 )
 RANKED = "What the retriever's rank adds to a posterior counts once, as what rankings say. "
@@ -181,9 +181,9 @@ def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
             f", {guessed.sum():,} as often wrong as blind experts contradict those of the same "
             f"kind ({' and '.join(kinds)})"
         )
-    says += RANKED * by_ranks
+    says += RANKED * by_ranks + INDEPENDENT.format("vote" if by_ranks else "label")
     retrieved = ranks[:, None] if by_ranks else None
-    return LabelChances(known, parts, retrieved), f"{sure}. {says}{INDEPENDENT}"
+    return LabelChances(known, parts, retrieved), f"{sure}. {says}"
 
 
 def _known(candidate: CandidateRecord, said: ExpertVotes) -> float:

@@ -26,6 +26,7 @@ from retrieval.ranking.metrics import METRICS, Way
 
 CERTAIN = 12.0  # log-odds of what is known
 RANKS_SPREAD = 3.0  # of what rankings may add to log-odds, before any label is seen
+STEEP_SYSTEMS = 2  # of more, the first ranks of each add less: what they fit by chance sums up
 Flags = NDArray[np.bool_]
 Cells = NDArray[np.int64]  # a row a query, its candidates best first, by their places in a world
 Orders = Sequence[Sequence[str]]  # what a run ranks of each query of the split, best first
@@ -85,7 +86,9 @@ class LabelChances:
         if self.retrieved is not None:
             ranks = np.hstack([self.retrieved, ranks])
         # Each once, and in an order of their own: whoever names the systems otherwise draws alike.
-        read = np.unique(np.hstack([np.log(ranks), 1 / ranks]), axis=1)
+        systems = np.unique(ranks, axis=1)
+        steep = min(1.0, STEEP_SYSTEMS / systems.shape[1]) / systems
+        read = np.unique(np.hstack([np.log(systems), steep]), axis=1)
         read = np.hstack([np.ones((len(read), 1)), read - read.mean(axis=0)])
         return replace(self, by_ranks=_of_ranks(odds, read))
 

@@ -62,7 +62,7 @@ class Calibration:
         return float((chances * (1 - chances) * spread).mean())
 
     @property
-    def errors(self) -> tuple[float, float, float]:
+    def errors_and_correlation(self) -> tuple[float, float, float]:
         """The standard errors of offset and slope, and the correlation of the two."""
         of_offset, of_slope = np.sqrt(np.diag(self.covariance))
         both = self.covariance[0, 1] / (of_offset * of_slope)

@@ -88,7 +88,7 @@ class Fit:
     def facts(self) -> dict[str, Any]:
         """As a campaign keeps them, and its releases."""
         calibration, claimed_to_true = self.calibration, self.by_audit.map
-        of_offset, of_slope, correlation = self.by_audit.errors
+        of_offset, of_slope, correlation = self.by_audit.errors_and_correlation
         return {
             "aggregator": self.choice.name,
             "why": self.choice.why,

@@ -235,6 +235,7 @@ def test_a_rank_that_made_labels_counts_once(tmp_path: Path) -> None:
     blind = [[of[at] for at in order] for of, order in zip(names, place, strict=True)]
     drawn, assumed = label_chances(release, "test")
     assert "What the retriever's rank adds to a posterior counts once" in assumed
+    assert "a vote is taken to err independently of other votes and of the ranks" in assumed
     for systems in ([names, blind], [blind]):
         worlds = Worlds(
             drawn.with_ranks(ranks_by([[one] for one in systems], test)),
