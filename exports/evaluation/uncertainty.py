@@ -204,20 +204,22 @@ def _by_posteriors(
     crowd_of = {query: place for place, crowd in enumerate(crowds) for query in crowd["query_ids"]}
     crowd = np.array([crowd_of[query] for query in queries])
     of_crowds = [drawn & (crowd == place) for place in range(len(fits))]
-    told = all(name in fit for fit in fits for name in ERRORS)
+    has_errors = all(name in fit for fit in fits for name in ERRORS)
     parts = [
-        (pairs, _by_map(odds[pairs], fit, np.log(ranks[pairs]), told=told))
+        (pairs, _by_map(odds[pairs], fit, np.log(ranks[pairs]), has_errors=has_errors))
         for pairs, fit in zip(of_crowds, fits, strict=True)
     ]
-    return parts, f"{MAPPED if told else EXACT} "
+    return parts, f"{MAPPED if has_errors else EXACT} "
 
 
-def _by_map(odds: Values, fit: Mapping[str, Any], log_ranks: Values, *, told: bool) -> LogOdds:
+def _by_map(
+    odds: Values, fit: Mapping[str, Any], log_ranks: Values, *, has_errors: bool
+) -> LogOdds:
     """`odds`: what the map makes of claims, from which these follow."""
     claims = ((odds - fit["offset"]) / (fit["slope"] or np.inf)).clip(-MOST_ODDS, MOST_ODDS)
     if fit["slope"] and fit.get("rank_slope") and len(odds):
         claims = _of_votes(claims, fit, fit["rank_slope"] * log_ranks)
-    of_offset, of_slope, both = (fit[name] if told else 0.0 for name in ERRORS)
+    of_offset, of_slope, both = (fit[name] if has_errors else 0.0 for name in ERRORS)
     root = np.array([[1, 0], [both, np.sqrt(1 - both**2)]])
     errors = np.array([[of_offset], [of_slope]])
     read = np.stack([np.ones_like(claims), claims], axis=1)
