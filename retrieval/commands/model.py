@@ -161,7 +161,8 @@ def _figure_line(label: str, cells: Iterable[str]) -> str:
 def _model_details(result: Result) -> Rendered:
     """What was just registered has no figures yet."""
     plain = {name: value for name, value in result.items() if not isinstance(value, dict)}
-    plain.pop("unchanged", None)
+    if not plain.get("unchanged"):  # of a new one there is nothing to compare
+        plain.pop("unchanged", None)
     counted = ", ".join(
         f"{split} {number:,}" for split, number in result.get("queries", {}).items()
     )
