@@ -84,7 +84,7 @@ def people(random: Generator) -> People:
 
 
 def work(random: Generator, crowd: People, hits: int, controls: Controls, passing: int) -> Work:
-    """Until so many of each HIT pass."""
+    """Until this many assignments of each HIT have passed."""
     asked = np.array([controls.negative, controls.positive])
     misses = chance(crowd.skill - crowd.ease)
     going, rounds = np.repeat(np.arange(hits), passing), []

@@ -74,7 +74,7 @@ class LabelChances:
 
     def with_ranks(self, ranks: Values) -> LabelChances:
         """Truths drawn by labels alone would not depend on rankings, and a good system would look
-        as bad as it were if it ranked blindly wherever a label is unsure.
+        as bad as if it ranked blindly wherever a label is unsure.
 
         Given the truth, a label is taken to err independently of the ranks. So both are evidence,
         and how frequent 1 is at each rank follows from the labels: of most likelihood. `ranks`: a

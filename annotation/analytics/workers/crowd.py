@@ -1,7 +1,7 @@
 """What campaigns say of their crowd: how often its votes are wrong, how its work fails, its speed.
 
-Of fewer controls than they had, too: failed work is kept with its answers, so it is counted anew
-what would have passed, and who would have been excluded.
+Under fewer controls as well: answers of failed work are kept, and they say what would have passed
+and who would have been excluded.
 """
 
 from __future__ import annotations
