@@ -51,7 +51,7 @@ CASES = {
     "both": (300, True),
 }
 QUADRO = Policy()
-SEEDS = 3
+SEEDS = 12
 PASS = 0.1  # of the first round's HITs, between two collections
 GROWTH = 1.1  # as `annotation.pipeline.labelling.aggregate` has it
 WANTED_ERROR, WANTED_COST = 0.5, 0.8  # of quadro's

@@ -3,8 +3,11 @@
 Each order draws the votes of each item again and buys them as the protocol does: two, and a third
 where they tie. A third of the items stand in for controls; of each worker there are two control
 answers to five votes, as in a HIT, from those that they gave on these items. So the votes, and
-with them the cost, are the same for all aggregators. RTE, TEMP and the products were looked at
-while the models were made; the sets of several classes, one of them against the rest, were not.
+with them the cost, are the same for all aggregators. Controls are as hard as the rest; or easier,
+as those of a campaign are: from the half of the items that most people get right.
+
+RTE, TEMP and the products were looked at while the models were made; the sets of several classes,
+one of them against the rest, were not.
 """
 
 import argparse
@@ -13,7 +16,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 from statistics import fmean
@@ -99,17 +102,30 @@ def load(name: str, data: Path) -> Crowd:
 class Stock:
     """The votes of a crowd, of each item in an order of chance, and which items are controls."""
 
-    def __init__(self, crowd: Crowd, seed: int) -> None:
+    def __init__(self, crowd: Crowd, seed: int, *, easier: bool = False) -> None:
         random = np.random.default_rng(seed)
         self.crowd = crowd
-        self.is_control = random.random(len(crowd.gold)) < CONTROLS
-        order = np.lexsort((random.random(len(crowd.item)), crowd.item))
         self.of_item = np.bincount(crowd.item, minlength=len(crowd.gold))
+        self.is_control = random.random(len(crowd.gold)) < CONTROLS
+        if easier:
+            self.is_control = self._easier(random)
+        order = np.lexsort((random.random(len(crowd.item)), crowd.item))
         self.turn = np.empty(len(order), np.int64)  # of each vote among those of its item
         before = (np.cumsum(self.of_item) - self.of_item)[crowd.item[order]]
         self.turn[order] = np.arange(len(order)) - before
         pool = random.permutation(np.flatnonzero(self.is_control[crowd.item]))
         self._pool = pool[np.argsort(crowd.worker[pool], kind="stable")]
+
+    def _easier(self, random: np.random.Generator) -> NDArray[np.bool_]:
+        """As many, from the half of the items that most people get right."""
+        crowd = self.crowd
+        right = np.bincount(crowd.item, crowd.vote == crowd.gold[crowd.item], len(crowd.gold))
+        asked = np.flatnonzero(self.of_item)
+        share = right[asked] / self.of_item[asked]
+        by_share = asked[np.lexsort((random.random(len(asked)), -share))]
+        easy = by_share[: len(asked) // 2]
+        chosen = random.choice(easy, min(len(easy), round(CONTROLS * len(asked))), replace=False)
+        return np.isin(np.arange(len(crowd.gold)), chosen)
 
     def table(self, votes: NDArray[np.int64]) -> VoteTable:
         """With so many votes on each item, and the answers to controls that come with them."""
@@ -193,14 +209,14 @@ def accuracy(table: VoteTable, shares: Floats, gold: NDArray[np.int64]) -> float
     return float(right[asked].mean())
 
 
-def of_set(name: str, size: Size, data: Path) -> dict[str, Any]:
+def of_set(name: str, size: Size, data: Path, *, easier: bool = False) -> dict[str, Any]:
     crowd = load(name, data)
     accuracies: dict[str, list[float]] = {}
     names: list[str] = []
     costs: list[int] = []
     at_cost: list[dict[int, float]] = []
     for order in range(size.orders):
-        stock = Stock(crowd, order)
+        stock = Stock(crowd, order, easier=easier)
         table = bought(stock)
         costs.append(assignments_of(table))
         names.append(choose(table, seed=order).name)
@@ -211,7 +227,9 @@ def of_set(name: str, size: Size, data: Path) -> dict[str, Any]:
         for aggregator, given in shares.items():
             accuracies.setdefault(aggregator, []).append(accuracy(table, given, crowd.gold))
         at_cost.append(dict(least_sure_first(stock, costs[-1], order)))
-    print(f"{name}: {fmean(accuracies[CHOSEN]):.4f}, majority {fmean(accuracies[MAJORITY]):.4f}")
+    made, least = fmean(accuracies[CHOSEN]), fmean(accuracies[MAJORITY])
+    controls = "easier controls" if easier else "controls as hard"
+    print(f"{name}, {controls}: {made:.4f}, majority {least:.4f}", flush=True)
     return {
         "items": len(crowd.gold),
         "positives": round(float(crowd.gold.mean()), 4),
@@ -282,35 +300,45 @@ def measured(size: Size, data: Path) -> dict[str, Any]:
         "machine": machine(),
         "size": asdict(size),
         "sets": {name: of_set(name, size, data) for name in size.sets},
+        "sets_with_easier_controls": {
+            name: of_set(name, replace(size, peers_orders=0), data, easier=True)
+            for name in size.sets
+        },
         "time": of_time(size.votes),
     }
 
 
-def draw(sets: Mapping[str, Any], path: Path) -> None:
+def draw(figures: Mapping[str, Any], path: Path) -> None:
     """A row for each set, a mark for each aggregator: what it gains on the majority."""
     matplotlib.rcParams["svg.hashsalt"] = "aggregation"
-    figure, axis = plt.subplots(figsize=(8, 0.6 * len(sets) + 1.6))
-    names = [*AGGREGATORS, *PEERS, CHOSEN]
-    for number, name in enumerate(names):
-        gains = [
-            100 * (one["accuracy"][name] - one["accuracy"][MAJORITY])
-            for one in sets.values()
-            if name in one["accuracy"]
-        ]
-        is_chosen = name == CHOSEN
-        axis.scatter(
-            gains,
-            range(len(gains)),
-            label=name,
-            marker="D" if is_chosen else "o^sv*PX<"[number % 8],
-            s=90 if is_chosen else 40,
-            facecolors="none" if is_chosen else None,
-            edgecolors="#d55e00" if is_chosen else None,
-        )
-    axis.axvline(0, color="#808080", linewidth=1)
-    axis.set_yticks(range(len(sets)), list(sets))
-    axis.set_xlabel("points of accuracy more than the majority of the same votes")
-    axis.legend(bbox_to_anchor=(1.02, 1), loc="upper left", frameon=False)
+    sides = {
+        "controls as hard as the rest": figures["sets"],
+        "easier controls": figures["sets_with_easier_controls"],
+    }
+    size = (12, 0.6 * len(figures["sets"]) + 1.6)
+    figure, axes = plt.subplots(1, len(sides), figsize=size, sharey=True)
+    for axis, (title, sets) in zip(axes, sides.items(), strict=True):
+        for number, name in enumerate([*AGGREGATORS, *PEERS, CHOSEN]):
+            gains = [
+                100 * (one["accuracy"][name] - one["accuracy"][MAJORITY])
+                for one in sets.values()
+                if name in one["accuracy"]
+            ]
+            is_chosen = name == CHOSEN
+            axis.scatter(
+                gains,
+                range(len(gains)),
+                label=name,
+                marker="D" if is_chosen else "o^sv*PX<"[number % 8],
+                s=90 if is_chosen else 40,
+                facecolors="none" if is_chosen else None,
+                edgecolors="#d55e00" if is_chosen else None,
+            )
+        axis.axvline(0, color="#808080", linewidth=1)
+        axis.set_yticks(range(len(sets)), list(sets))
+        axis.set_title(title)
+    figure.supxlabel("points of accuracy more than the majority of the same votes")
+    axes[0].legend(bbox_to_anchor=(2.25, 1), loc="upper left", frameon=False)
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
 
@@ -325,7 +353,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     figures = measured(Size(orders=options.orders), options.data)
     folders.keep("aggregation", figures)
-    draw(figures["sets"], folders.RESULTS / "aggregation.svg")
+    draw(figures, folders.RESULTS / "aggregation.svg")
     return 0
 
 

@@ -64,6 +64,14 @@ def test_the_least_sure_are_asked_again_and_paid_by_whole_hits(data: Path) -> No
     assert most <= max(everything) <= most + 4
 
 
+def test_easier_controls_are_from_the_half_that_most_people_get_right(data: Path) -> None:
+    crowd = aggregation.load("RTE", data)
+    right = np.bincount(crowd.item, crowd.vote == crowd.gold[crowd.item]) / 10
+    controls = Stock(crowd, 1, easier=True).is_control
+    assert controls.sum() == 20
+    assert right[controls].min() >= np.median(right)
+
+
 def test_every_aggregator_is_measured_on_every_set_and_the_run_is_kept_with_its_plot(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ ADAPTIVE = Preset(
     {
         "annotators": 1,
         "tie_mode": "repack",
+        "max_votes": 7,  # after five, too many labels are not sure yet
         "aggregation": "best",
         "wanted_confidence": 0.9,
     },
