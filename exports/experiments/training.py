@@ -24,7 +24,7 @@ from exports.experiments.sizes import LAMBDA, LAST, TINY
 from exports.experiments.table import BARS, columns
 from retrieval.training.data.release_splits import MANIFEST
 from retrieval.training.lazy import train_model
-from retrieval.training.recipes.materials import Source, digest_of
+from retrieval.training.recipes.materials import RELEASE, Source, digest_of
 from retrieval.training.recipes.recipe import Recipe, read_recipe
 from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
@@ -147,7 +147,7 @@ class Run:
 
     def there(self, kind: str, file: Path) -> Path:
         """The file of a material, or what stands for it."""
-        if self.size != TINY or file.exists():
+        if self.size != TINY or kind == RELEASE or file.exists():
             return file
         return tiny_material(kind, self.release, self.out / TINY)
 

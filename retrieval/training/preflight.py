@@ -130,13 +130,18 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
             "give the release's folder a shorter one."
         )
     recipe = request.recipe if request.pairs is None else with_pairs(request.recipe, request.pairs)
-    asked = release.held_out() | {key for one in request.sets for key in questions_of(one)}
-    release = release.without(asked)
-    if request.sets:
-        left = f"{request.release} without the questions of the sets"
+    asked = {name: questions_of(of) for name, of in recipe.releases.items()}
+    asked[RELEASE] = release.held_out().union(*map(questions_of, request.sets))
+    release = release.without(set().union(*asked.values()))
+    beside = ["the recipe's other releases"] * bool(recipe.releases)
+    beside += ["the sets"] * bool(request.sets)
+    if beside:
+        left = f"{request.release} without the questions of {' and of '.join(beside)}"
         require_both_labels(left, "train", release.train)
     materials = {RELEASE: of_release(release.train, release.dev)} | {
-        name: read_material(source, asked) for name, source in recipe.materials.items()
+        # Its own dev is there to tell when to stop.
+        name: read_material(source, set().union(*(asked[one] for one in asked if one != name)))
+        for name, source in recipe.materials.items()
     }
     stages = [_stage_data(recipe, stage, materials, request) for stage in recipe.stages]
     base = check_base(recipe)
@@ -200,10 +205,10 @@ def _require_rows(task: Task, data: TaskData, where: str, *, with_sets: bool) ->
         return
     what = "positive row" if task.is_ranked else "row"
     asking = "the release's dev and test" + (", and of the sets" if with_sets else "")
-    for words, examples in (
-        ("to learn from", data.train),
-        ("to tell when to stop, for which one in ten is kept", data.dev),
-    ):
+    to_stop = "to tell when to stop, for which " + (
+        "its dev is there" if Path(where).is_dir() else "one in ten is kept"
+    )
+    for words, examples in (("to learn from", data.train), (to_stop, data.dev)):
         if not len(examples.rows):
             raise UserError(
                 f"{where}, without the questions of {asking}, has no {what} "

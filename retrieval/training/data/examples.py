@@ -88,10 +88,10 @@ def _with_texts(task: Task, groups: Sequence[Group]) -> Iterator[Group]:
 
 
 def _ranked(model: str, task: Task, groups: Sequence[Group], given: int) -> Examples:
-    """Of a release, or of a file with such a column, a query without negatives is left out."""
+    """A query without negatives is left out, but of another material that has none at all."""
     wanted = task.hard_negatives
     if task.material != RELEASE:
-        wanted = min(wanted, 1) * any(len(group.candidates) > 1 for group in groups)
+        wanted = min(wanted, max((_beside_positives(group) for group in groups), default=0))
     names = [ANCHOR, POSITIVE, *(f"{NEGATIVE}_{number}" for number in range(1, wanted + 1))]
     rows: list[tuple[Read, ...]] = []
     left_out = given - len(groups)
@@ -101,6 +101,12 @@ def _ranked(model: str, task: Task, groups: Sequence[Group], given: int) -> Exam
         rows += of_group
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     return Examples(Dataset.from_dict(columns), left_out)
+
+
+def _beside_positives(group: Group) -> int:
+    """The number of negatives, of a query that has a positive."""
+    negatives = sum(one.label < 0.5 for one in group.candidates)
+    return negatives * (negatives < len(group.candidates))
 
 
 def _rows_of(model: str, task: Task, group: Group, wanted: int) -> Iterator[tuple[Read, ...]]:

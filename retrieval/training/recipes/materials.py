@@ -7,15 +7,17 @@
     spans      left, right, label
     sts        sentence1, sentence2, score from 0 to 5
     ranks      query, pairs (a list of [question, answer]), label
+    release    the folder of another release, whose dev tells when to stop
 
-One rule holds for all: a row with a question of the release's dev or test, or of a set that the
-model will be measured on, is left out, and one in ten, by its first text, tells when to stop.
+One rule holds for all: what has a question of the dev or test of any release, or of a set that the
+model will be measured on, is left out. One row of a file in ten, by its first text, tells when to
+stop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,7 @@ from core.text.clean import question_key
 from retrieval.ranking.input_forms import FORMS
 from retrieval.ranking.records import QueryRecord
 from retrieval.training.building.shards import MANIFEST, read_manifest, shards_of
+from retrieval.training.data.release_splits import read_release
 from retrieval.training.recipes.settings import Fault, known_only, one_of, render
 from retrieval.vectors.checksums import sha256_of
 
@@ -102,8 +105,9 @@ def _group(record: QueryRecord) -> Group:
 
 def forms_of(model: str, source: Source | None) -> tuple[str, ...]:
     """What a kind of model can read of a material; None: of the release."""
-    forms = FORMS if source is None else KINDS[source.kind].forms
-    return forms.get(model, ())
+    if source is None or source.kind == RELEASE:
+        return FORMS[model]
+    return KINDS[source.kind].forms.get(model, ())
 
 
 def parse_materials(values: object, folder: Path) -> dict[str, Source]:
@@ -117,7 +121,7 @@ def _source(name: object, values: object, folder: Path) -> tuple[str, Source]:
     if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or name == RELEASE:
         raise Fault(f"a material cannot be called {render(name)}: {RELEASE} is the release itself")
     given = known_only(values, ("kind", "file"), f"the material {name}")
-    kind = one_of(f"the kind of {name}", given.get("kind"), tuple(KINDS))
+    kind = one_of(f"the kind of {name}", given.get("kind"), (*KINDS, RELEASE))
     file = given.get("file")
     if not isinstance(file, str) or not file.strip():
         raise Fault(f"the material {name} lacks its file")
@@ -135,6 +139,8 @@ def read_material(source: Source, held_out: Collection[str]) -> Material:
 
     UserError where a row is wrong: a dataset with holes is not trained on in silence.
     """
+    if source.kind == RELEASE:
+        return _other_release(source.file, held_out)
     kind = KINDS[source.kind]
     train: list[tuple[Collection[str], Group]] = []
     dev: list[Group] = []
@@ -153,6 +159,14 @@ def read_material(source: Source, held_out: Collection[str]) -> Material:
             train.append((own, group))
     kept = [group for own, group in train if dev_keys.isdisjoint(own)]
     return Material(kept, dev, left_out, len(train) - len(kept))
+
+
+def _other_release(folder: Path, held_out: Collection[str]) -> Material:
+    every = read_release(folder)
+    kept = every.without(held_out)
+    dev = [one for one in every.dev if question_key(one.query) not in held_out]
+    left_out = len(every.train) - len(kept.train) + len(every.dev) - len(dev)
+    return replace(of_release(kept.train, dev), held_out=left_out, beside_dev=every.asked_again)
 
 
 def read_whole(source: Source) -> list[Group]:
@@ -176,7 +190,9 @@ def _rows(source: Source, kind: Kind) -> Iterator[tuple[Path, Row]]:
 
 def questions_of(source: Source) -> set[str]:
     """Keys of those of which a model that is measured by it may know none: what these are to find
-    may be what it learned."""
+    may be what it learned. Of a release, those of its dev and test."""
+    if source.kind == RELEASE:
+        return read_release(source.file).held_out()
     questions = _query if source.kind == POSITIVES else KINDS[source.kind].questions
     return {question_key(text) for group in read_whole(source) for text in questions(group)}
 

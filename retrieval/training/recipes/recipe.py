@@ -303,6 +303,11 @@ class Recipe:
         return self.stages[-1]
 
     @property
+    def releases(self) -> dict[str, Source]:
+        """Its materials that are releases, beside the one that it is trained on."""
+        return {name: one for name, one in self.materials.items() if one.kind == RELEASE}
+
+    @property
     def defaults(self) -> dict[str, list[str]]:
         """What is left out, by where its value is from."""
         sources = dict.fromkeys(SOURCES[name] for name in self.left_out)

@@ -327,6 +327,50 @@ def test_dev_without_a_query_of_both_labels_has_nothing_to_rank(
         train(path, "--release", folder)
 
 
+def test_nothing_that_any_dev_or_test_asks_is_learned_of_several_releases(
+    tmp_path: Path, tiny_retriever: Path, demo: Path
+) -> None:
+    asked = {
+        split: [json.loads(line)["query"] for line in path.read_text().splitlines()]
+        for split in ("train", "dev", "test")
+        for path in [demo / f"{split}.jsonl"]
+    }
+    other = release(tmp_path / "other-1", train=60, dev=16, test=16)
+    shared = {
+        "train": [asked["dev"][0], asked["test"][0]],
+        "dev": [asked["test"][1], asked["train"][0]],
+        "test": [asked["train"][1]],
+    }
+    for split, queries in shared.items():
+        path = other / f"{split}.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for number, line in enumerate(lines):
+            line["query"] = f"other {split} {number}"
+        for line, query in zip(lines, queries, strict=False):
+            line["query"] = query
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_manifest(other)
+    values = {"kind": "retriever", "form": "QQ", "base": str(tiny_retriever)}
+    materials = {"wikiqa": {"kind": "release", "file": other.name}}
+    tasks = [
+        {"material": name, "objective": "mnr", "hard_negatives": 2, "batch_size": 4}
+        for name in ("wikiqa", "release")
+    ]
+    stages = [{"tasks": [task], "max_length": 24} for task in tasks]
+    whole = parse_recipe({**values, "materials": materials, "stages": stages}, folder=tmp_path)
+    inputs = checked_inputs(TrainingRequest(whole, demo, "mine", None, "cpu"))
+    [first, last] = [next(iter(stage.tasks.values())) for stage in inputs.stages]
+    learned, stops = (
+        {one.query for one in some} for some in (first.material.train, first.material.dev)
+    )
+    assert learned == {f"other train {number}" for number in range(2, 60)}
+    assert stops == {asked["train"][0], *(f"other dev {number}" for number in range(2, 16))}
+    assert {one.query for one in last.material.train} == {*asked["train"]} - {*asked["train"][:2]}
+    assert {one.query for one in last.material.dev} == {*asked["dev"]}
+    assert {"negative_1", "negative_2"} <= set(first.train.rows.column_names)
+    assert inputs.facts["materials"]["wikiqa"]["held_out"] == 3
+
+
 def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
     tmp_path: Path,
     bare: Path,
