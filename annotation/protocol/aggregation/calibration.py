@@ -25,6 +25,7 @@ MOST_ERROR = 0.015  # the mean standard error of a probability that may be shown
 LEAST_SAMPLED = 150
 LEAST_SLOPE = 0.1  # of items: their votes say something
 LEAST_APART = 1e-6
+MOST_WEIGHT = 50.0  # of a vote: whoever is surer is as sure as SURE, and exp has an end
 FOLDS = 5
 BINS = 10
 
@@ -143,7 +144,7 @@ def by_agreement(table: VoteTable, weights: Weights, begin: LogisticMap) -> Logi
 
 def _log_rates(weights: Floats) -> tuple[Floats, Floats]:
     """Of each worker's votes (workers, 2) where the label is 1, and where it is 0."""
-    against, favour = weights[:, 0], weights[:, 1]
+    against, favour = weights.clip(max=MOST_WEIGHT).T
     apart = np.abs(favour - against) > LEAST_APART  # else a vote says nothing
     span = np.where(apart, np.exp(favour) - np.exp(against), 1.0)
     of_0 = np.where(apart, (1 - np.exp(against)) / span, 0.5).clip(1 - SURE, SURE)

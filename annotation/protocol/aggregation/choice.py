@@ -26,8 +26,8 @@ _BY_NAME = (majority, weighted_majority, one_coin, blended(0.5), two_coin)
 AGGREGATORS: Mapping[str, Aggregator] = dict(zip(NAMES, _BY_NAME, strict=True))
 CONTROLS, ADJUDICATED = "controls", "adjudicated"  # known answers
 FOLDS = 5
-LEAST_KNOWN = 10  # of each label, before anything but the majority is tried
-STANDARD_ERRORS = 2.0
+LEAST_KNOWN = 20  # of each label: of fewer, the standard error of a gain is a guess itself
+STANDARD_ERRORS = 1.645  # one-sided: chance makes as great a gain once in twenty
 # Where nothing is known of workers, each vote is taken to be right four times in five.
 UNTRIED = LogisticMap(slope=1.4)
 

@@ -126,7 +126,7 @@ def test_with_few_controls_it_is_the_majority() -> None:
     submitted(Annotators(campaign, [make_hit(campaign)]), "ada", 1, [1, 0, 1, 0, 0, 0, 1])
     result = run_json("campaign", "aggregation-report", "small")
     assert result["chosen"] == "majority"
-    assert result["why"] == "fewer than 10 controls of each kind are answered"
+    assert result["why"] == "fewer than 20 controls of each kind are answered"
     assert result["labels_that_would_change"] == 0
 
 

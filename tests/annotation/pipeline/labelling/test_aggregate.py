@@ -229,7 +229,7 @@ def test_where_little_is_known_it_is_the_majority() -> None:
     submitted(annotators, "bob", 1, [1, 1, 1, 0, 0, 0, 0])
     relabel(campaign, hits_of(campaign))
     assert Aggregation.objects.get(campaign=campaign).why == (
-        "fewer than 10 controls of each kind are answered"
+        "fewer than 20 controls of each kind are answered"
     )
     rows = campaign.triplets.order_by("pk").values_list("status", "label_source")
     assert list(rows) == [("labelled", "majority"), ("open", None), *[("labelled", "majority")] * 3]
@@ -300,7 +300,7 @@ def test_status_and_estimate_say_it_in_words(adaptive: Stage, client: Client) ->
     adaptive.work("a", 1, 1)
     adaptive.advance()
     assert run_json("campaign", "status", "faq")["labels"] == (
-        f"Labels are made by majority: fewer than 10 controls of each kind are answered. {asking}"
+        f"Labels are made by majority: fewer than 20 controls of each kind are answered. {asking}"
     )
     estimate = run_json("campaign", "estimate", "faq")
     assert estimate["asking"] == asking

@@ -18,7 +18,7 @@ from annotation.protocol.aggregation.calibration import (
     reliability,
 )
 from annotation.protocol.aggregation.choice import AGGREGATORS, choose
-from annotation.protocol.aggregation.table import Floats, Ints
+from annotation.protocol.aggregation.table import Floats, Ints, Weights
 from annotation.protocol.labels.claims import MAJORITY
 from tests.annotation.protocol.aggregation.crowd import crowd
 
@@ -158,6 +158,14 @@ def test_they_make_no_vote_worth_more_and_one_vote_an_item_says_nothing() -> Non
         assert by_agreement(table, AGGREGATORS[MAJORITY](table), begin).slope == pytest.approx(
             begin.slope, abs=0.01
         )
+
+
+def test_a_vote_of_any_weight_can_be_mapped() -> None:
+    table, _ = crowd(HARD, items=300, votes=2, controls=40, answers=100, seed=4)
+    weights = Weights(0.0, np.tile([-1e4, 1e4], (table.workers, 1)))
+    with np.errstate(over="raise"):
+        mapped = by_agreement(table, weights, AS_CLAIMED)
+    assert 0 < mapped.slope <= 1
 
 
 @pytest.mark.parametrize("slope", [0.05, -0.4])
