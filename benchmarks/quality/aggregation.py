@@ -36,6 +36,7 @@ from annotation.protocol.aggregation.calibration import by_agreement
 from annotation.protocol.aggregation.choice import AGGREGATORS, choose
 from annotation.protocol.aggregation.table import UNKNOWN, Floats, VoteTable, with_known
 from annotation.protocol.labels.claims import MAJORITY, Claims
+from annotation.protocol.policy.presets import ADAPTIVE
 from benchmarks import folders
 from benchmarks.main_job import machine
 
@@ -52,7 +53,7 @@ CHOSEN = "chosen"
 CONTROLS = 1 / 3  # of the items
 ANSWERS = 2 / 5  # control answers to a vote
 REAL_ITEMS = 5  # of a HIT, beside two controls
-MOST_VOTES = 5
+MOST_VOTES = ADAPTIVE.policy().max_votes
 PASS = 0.1  # of the first round: so many HITs are asked for together
 GROWTH = 1.1  # of the work: then the aggregator is chosen again
 
