@@ -25,7 +25,7 @@ ALWAYS_CHOSEN = ("learning_rate", "batch_size", "max_length")
 # Of a material's rows, by how training.json counts them.
 NOT_LEARNED = {
     "left_out": "left out by the objective",
-    "held_out": "more with a question of the release's dev or test",
+    "held_out": "more with a question of a release's dev or test",
     "beside_dev": "more with a text of those that tell when to stop",
 }
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")]
@@ -120,7 +120,7 @@ def _learned(result: dict[str, Any]) -> Iterator[str]:
         ]
         yield f"{', '.join(parts)}."
     if left_out := result.get("queries_left_out"):
-        yield f"{plural(left_out, 'query')} of train cannot be learned from."
+        yield f"{plural(left_out, 'query', 'queries')} of train cannot be learned from."
 
 
 def _best(result: dict[str, Any]) -> str:

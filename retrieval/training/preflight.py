@@ -130,6 +130,7 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
             "give the release's folder a shorter one."
         )
     recipe = request.recipe if request.pairs is None else with_pairs(request.recipe, request.pairs)
+    _require_each_once(recipe, release)
     asked = {name: questions_of(of) for name, of in recipe.releases.items()}
     asked[RELEASE] = release.held_out().union(*map(questions_of, request.sets))
     release = release.without(set().union(*asked.values()))
@@ -147,6 +148,7 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
     base = check_base(recipe)
     named = {task.teacher for stage in recipe.stages for task in stage.tasks if task.teacher}
     teachers = {name: load_teacher(name, device) for name in sorted(named)}
+    _require_taught(recipe, teachers)
     facts = _facts(request, recipe, release, materials, stages, base, device, teachers)
     return Inputs(recipe, release, base, device, stages, teachers, facts)
 
@@ -165,7 +167,7 @@ def _stage_data(
         )
         of_release = task.material == RELEASE
         where = request.release if of_release else recipe.materials[task.material].file
-        _require_rows(task, data, str(where), with_sets=bool(request.sets))
+        _require_rows(task, data, str(where), recipe, with_sets=bool(request.sets))
         if task.is_ranked:
             own = task.searched.get("batch_size", (task.batch_size,))
             _require_batches(
@@ -188,13 +190,34 @@ def _require_names(request: TrainingRequest) -> None:
         )
 
 
+def _require_each_once(recipe: Recipe, release: Release) -> None:
+    """A release twice would hold out its own dev."""
+    seen = {release.sha256: "the release itself"}
+    for name, source in recipe.releases.items():
+        digest = read_release(source.file).sha256
+        if digest in seen:
+            raise UserError(f"The material {name} is the same as {seen[digest]}: name it once.")
+        seen[digest] = f"the material {name}"
+
+
+def _require_taught(recipe: Recipe, teachers: Mapping[str, Teacher]) -> None:
+    for task in (task for stage in recipe.stages for task in stage.tasks):
+        if task.material != RELEASE and task.teacher and teachers[task.teacher].is_run:
+            raise UserError(
+                f"The run {task.teacher} can only teach the release, and is the teacher of "
+                f"{task.material}: name a model there."
+            )
+
+
 def _require_arithmetic(precision: str, device: str) -> None:
     require_precision(precision, device)
     if precision == "bf16" and device == "cuda" and not torch.cuda.is_bf16_supported():
         raise UserError("This GPU does not compute in bf16: name fp16 or fp32 in the recipe.")
 
 
-def _require_rows(task: Task, data: TaskData, where: str, *, with_sets: bool) -> None:
+def _require_rows(
+    task: Task, data: TaskData, where: str, recipe: Recipe, *, with_sets: bool
+) -> None:
     if task.material == RELEASE:
         for name, examples in (("train", data.train), ("dev", data.dev)):
             if not len(examples.rows):
@@ -204,15 +227,18 @@ def _require_rows(task: Task, data: TaskData, where: str, *, with_sets: bool) ->
                 )
         return
     what = "positive row" if task.is_ranked else "row"
-    asking = "the release's dev and test" + (", and of the sets" if with_sets else "")
+    whose = "the recipe's releases'" if recipe.releases else "the release's"
+    asking = f"{whose} dev and test" + (", and of the sets" if with_sets else "")
+    is_release = task.material in recipe.releases
     to_stop = "to tell when to stop, for which " + (
-        "its dev is there" if Path(where).is_dir() else "one in ten is kept"
+        "its dev is there" if is_release else "one in ten is kept"
     )
     for words, examples in (("to learn from", data.train), (to_stop, data.dev)):
         if not len(examples.rows):
             raise UserError(
                 f"{where}, without the questions of {asking}, has no {what} "
-                f"{words}: name a file with more of them, or leave {task.material} out."
+                f"{words}: name a {'release' if is_release else 'file'} with more of them, or "
+                f"leave {task.material} out."
             )
     if reads_labels(task.terms) and len(set(data.train.rows[LABEL])) < 2:
         raise UserError(

@@ -77,18 +77,22 @@ def _with_texts(task: Task, groups: Sequence[Group]) -> Iterator[Group]:
     if task.material == RELEASE or task.form in RANK_FORMS or "Q" in task.form[1:]:
         yield from groups
         return
-    used = [group for group in groups if all(one.answer for one in group.candidates)]
+    answered = (
+        group._replace(candidates=tuple(one for one in group.candidates if one.answer))
+        for group in groups
+    )
+    used = [group for group in answered if group.candidates]
     if groups and not used:
         raise UserError(
-            f"The form {task.form} reads answers alone, and of the pairs that {task.material} has "
-            "to learn from, or to tell when to stop, none has an answer2: add answers to the file, "
+            f"The form {task.form} reads answers alone, and of what {task.material} has to learn "
+            "from, or to tell when to stop, nothing has an answer (answer2 of pairs): add answers, "
             "or leave it out."
         )
     yield from used
 
 
 def _ranked(model: str, task: Task, groups: Sequence[Group], given: int) -> Examples:
-    """A query without negatives is left out, but of another material that has none at all."""
+    """A query without negatives is left out, except where another material has none at all."""
     wanted = task.hard_negatives
     if task.material != RELEASE:
         wanted = min(wanted, max((_beside_positives(group) for group in groups), default=0))

@@ -35,6 +35,7 @@ Labelled = Sequence[tuple[Group, Candidate]]
 class Teacher:
     sha256: str  # of what it scores by
     scores: Callable[[Task, Labelled], list[float]]
+    is_run: bool = False  # it scores the release's candidates alone
 
 
 def load_teacher(name: str, device: str) -> Teacher:
@@ -125,6 +126,7 @@ def _of_run(name: str, paths: Sequence[Path]) -> Teacher:
     return Teacher(
         hashlib.sha256(digests.encode()).hexdigest(),
         lambda task, some: [_of_candidate(name, known, *one) for one in some],
+        is_run=True,
     )
 
 
@@ -136,5 +138,5 @@ def _of_candidate(
     except KeyError as error:
         raise UserError(
             f"The run {name} has no score of the candidate {candidate.id!r} of the query "
-            f"{group.id!r}: a run can only teach the release, and must score its train and dev."
+            f"{group.id!r}: a run that teaches must score train and dev of the release."
         ) from error

@@ -17,7 +17,7 @@ stop.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +65,7 @@ class Material:
 
     train: Sequence[Group]
     dev: Sequence[Group]
-    held_out: int = 0  # left out: a question of theirs is a query of the release's dev or test
+    held_out: int = 0  # left out: a question of theirs is a query of some dev or test
     beside_dev: int = 0  # left out of train: a text of theirs is one of dev
 
 
@@ -162,11 +162,18 @@ def read_material(source: Source, held_out: Collection[str]) -> Material:
 
 
 def _other_release(folder: Path, held_out: Collection[str]) -> Material:
-    every = read_release(folder)
-    kept = every.without(held_out)
-    dev = [one for one in every.dev if question_key(one.query) not in held_out]
-    left_out = len(every.train) - len(kept.train) + len(every.dev) - len(dev)
-    return replace(of_release(kept.train, dev), held_out=left_out, beside_dev=every.asked_again)
+    release = read_release(folder)
+    every = of_release(release.train, release.dev)
+    train, dev = (
+        [
+            group
+            for group in groups
+            if not any(question_key(text) in held_out for text in _all_texts(group))
+        ]
+        for groups in (every.train, every.dev)
+    )
+    left_out = len(every.train) + len(every.dev) - len(train) - len(dev)
+    return Material(train, dev, release.asked_again + left_out)
 
 
 def read_whole(source: Source) -> list[Group]:

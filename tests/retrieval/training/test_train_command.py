@@ -170,7 +170,9 @@ def test_pairs_without_answers_teach_no_selector_that_reads_answers_alone(
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text(DUPLICATES)
     path = recipe(tmp_path, SELECTOR, form="QA", epochs=1, seeds=1, base=bare)
-    with pytest.raises(Error, match=r"The form QA reads answers alone, and .* none has an answer2"):
+    with pytest.raises(
+        Error, match=r"The form QA reads answers alone, and .* nothing has an answer"
+    ):
         train(path, "--release", demo, "--pairs", pairs)
     assert not (data_dir / "models").exists()
 
@@ -348,6 +350,8 @@ def test_nothing_that_any_dev_or_test_asks_is_learned_of_several_releases(
             line["query"] = f"other {split} {number}"
         for line, query in zip(lines, queries, strict=False):
             line["query"] = query
+        if split == "train":  # a candidate asks the same
+            lines[2]["candidates"][0]["question"] = asked["test"][2]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     write_manifest(other)
     values = {"kind": "retriever", "form": "QQ", "base": str(tiny_retriever)}
@@ -363,12 +367,27 @@ def test_nothing_that_any_dev_or_test_asks_is_learned_of_several_releases(
     learned, stops = (
         {one.query for one in some} for some in (first.material.train, first.material.dev)
     )
-    assert learned == {f"other train {number}" for number in range(2, 60)}
+    assert learned == {f"other train {number}" for number in range(3, 60)}
     assert stops == {asked["train"][0], *(f"other dev {number}" for number in range(2, 16))}
     assert {one.query for one in last.material.train} == {*asked["train"]} - {*asked["train"][:2]}
     assert {one.query for one in last.material.dev} == {*asked["dev"]}
     assert {"negative_1", "negative_2"} <= set(first.train.rows.column_names)
-    assert inputs.facts["materials"]["wikiqa"]["held_out"] == 3
+    assert inputs.facts["materials"]["wikiqa"]["held_out"] == 4
+    twice = {**materials, "again": {"kind": "release", "file": other.name}}
+    (tmp_path / "my.run").write_text('{"query": "train-1", "candidate": "x", "score": 0.5}\n')
+    hinton = {"distil-hinton": {"lambda": 0.5}}
+    taught = {"material": "wikiqa", "objective": hinton, "teacher": f"{tmp_path}/my.run"}
+    selector = {**values, "kind": "selector", "materials": materials}
+    for changed, expected in (
+        ({**values, "materials": twice, "stages": stages}, "again is the same as the material wik"),
+        (
+            {**selector, "stages": [{"tasks": [taught], "max_length": 24}], "form": "QA"},
+            "can only teach the release, and is the",
+        ),
+    ):
+        whole = parse_recipe(changed, folder=tmp_path)
+        with pytest.raises(UserError, match=expected):
+            checked_inputs(TrainingRequest(whole, demo, "mine", None, "cpu"))
 
 
 def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(

@@ -104,7 +104,9 @@ def test_answers_alone_are_learned_of_pairs_that_have_one() -> None:
 
 
 def test_answers_alone_are_not_learned_of_pairs_without_any() -> None:
-    with pytest.raises(UserError, match=r"^The form QA reads .* none has an answer2: .*\.$"):
+    with pytest.raises(
+        UserError, match=r"^The form QA reads .* nothing has an answer .answer2 of pairs.: .*\.$"
+    ):
         of_pairs(recipe("selector", "QA"), PAIRS[:1])
     assert len(of_pairs(recipe("selector", "QA"), []).rows) == 0
 
