@@ -374,7 +374,7 @@ def test_nothing_that_any_dev_or_test_asks_is_learned_of_several_releases(
     assert {"negative_1", "negative_2"} <= set(first.train.rows.column_names)
     assert inputs.facts["materials"]["wikiqa"]["held_out"] == 4
     twice = {**materials, "again": {"kind": "release", "file": other.name}}
-    (tmp_path / "my.run").write_text('{"query": "train-1", "candidate": "x", "score": 0.5}\n')
+    (tmp_path / "my.run").write_text("train-1 Q0 x 1 0.5 mine\n")
     hinton = {"distil-hinton": {"lambda": 0.5}}
     taught = {"material": "wikiqa", "objective": hinton, "teacher": f"{tmp_path}/my.run"}
     selector = {**values, "kind": "selector", "materials": materials}
