@@ -177,6 +177,7 @@ class Play:
         ]
         if not free:
             hit.outstanding = 0
+            self.given_up |= set(hit.triplets)  # else they are packed again for nobody
             return
         worker = int(self.random.choice(free))
         hit.had.add(worker)
