@@ -6,8 +6,8 @@ answers to five votes, as in a HIT, from those that they gave on these items. So
 with them the cost, are the same for all aggregators. Controls are as hard as the rest; or easier,
 as those of a campaign are: from the half of the items that most people get right.
 
-RTE, TEMP and the products were looked at while the models were made; the sets of several classes,
-one of them against the rest, were not.
+RTE, TEMP and the products were looked at while the models were made, dogs when the guard was made
+stricter. Faces and adult were not; each of the three has one class against the rest.
 """
 
 import argparse
