@@ -25,7 +25,7 @@ from benchmarks.control_leak.corpora import BANKING
 from benchmarks.models.crowd import NO_ANSWER, judged_by_crowd
 from benchmarks.models.splits import Asked, Judged, Size, Splits, write_splits
 from benchmarks.quality.tasks import DUPLICATES, SEED
-from core.text.clean import question_key
+from core.text.clean import normalise_question, question_key
 
 WIKIQA = tuple(
     Path("ranking") / "wikiqa" / name
@@ -147,7 +147,8 @@ def _grouped(pairs: Iterable[Pair]) -> list[Asked]:
     """A release has a query once, with all that was judged beside it."""
     candidates: dict[str, list[Judged]] = defaultdict(list)
     for first, second, label in pairs:
-        candidates[first].append(Judged(second, NO_ANSWER, label, label))
+        if normalise_question(first):  # one of Quora's questions is a full stop
+            candidates[first].append(Judged(second, NO_ANSWER, label, label))
     return [Asked(query, found) for query, found in candidates.items()]
 
 

@@ -97,7 +97,7 @@ def test_only_the_order_of_controls_and_their_answers_matters(seed: int) -> None
 
 def test_what_experts_adjudicated_chooses_where_controls_do_not_suffice() -> None:
     rates = [(0.65, 0.97)] * 12
-    votes, labels = crowd(rates, items=300, votes=3, controls=24, answers=4, ones=0.2, seed=1)
+    votes, labels = crowd(rates, items=300, votes=3, controls=100, answers=5, ones=0.2, seed=1)
     yes = votes.yes()[:300]
     disputed = (yes > 0) & (yes < 3)
     by_controls = choose(votes)
