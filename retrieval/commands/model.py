@@ -95,9 +95,11 @@ def _head(result: dict[str, Any]) -> str:
     others = [f"{chosen['max_length']} tokens"]
     others += [f"{name} {value}" for name, value in chosen.items() if name not in ALWAYS_CHOSEN]
     best = f" (the best of {tried})" if tried > 1 else ""
+    release = result["release"]
+    on = "measured on" if release.get("learned") == 0 else "on"
     return (
-        f"{done}: {result['kind']} {result['form']} from {result['base']} on "
-        f"{result['release']['name']}, learning rate {chosen['learning_rate']:g}, batches of "
+        f"{done}: {result['kind']} {result['form']} from {result['base']} {on} "
+        f"{release['name']}, learning rate {chosen['learning_rate']:g}, batches of "
         f"{chosen['batch_size']}, {', '.join(others)}{best}, "
         f"{plural(len(result['trainings']), 'seed')}, {result['seconds']:,.0f} s"
     )
@@ -120,7 +122,8 @@ def _learned(result: dict[str, Any]) -> Iterator[str]:
         ]
         yield f"{', '.join(parts)}."
     if left_out := result.get("queries_left_out"):
-        yield f"{plural(left_out, 'query', 'queries')} of train cannot be learned from."
+        queries = plural(left_out, "query", "queries")
+        yield f"{queries} of train left out: asked in dev or test too, or nothing to learn from."
 
 
 def _best(result: dict[str, Any]) -> str:

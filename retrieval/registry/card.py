@@ -74,10 +74,13 @@ def _of(seed: Seed, split: str) -> Figures:
 
 
 def _summary(training: Training) -> str:
-    learned = " after pairs of duplicate questions" if training.pairs else ""
+    files = " and ".join(filter(None, map(escape, training.beside)))
+    learned = f"on the release {escape(training.release)}" + (f" and {files}" if files else "")
+    if training.of_release == 0:
+        learned = f"on {files} alone, and measured on the release {escape(training.release)}"
     return (
         f"{KINDS[training.kind].capitalize()} of the form {training.form}, tuned from "
-        f"{escape(training.base)} on the release {escape(training.release)}{learned}, by "
+        f"{escape(training.base)} {learned}, by "
         f"{plural(len(training.seeds), 'seed')}; the model is that of seed "
         f"{training.best.seed}, whose loss on dev is the lowest."
     )
@@ -95,8 +98,9 @@ def _facts(training: Training) -> Markdown:
         "Device": training.device,
         "Seconds": f"{training.seconds:,.1f}",
     }
-    if training.pairs is not None:
-        facts["Duplicate questions"] = _in_words(training.pairs)
+    if training.left_out:
+        facts["Queries of train left out"] = f"{training.left_out:,}"
+    facts |= {f"Learned: {name}": _in_words(of) for name, of in training.beside.items()}
     return table(("", ""), list(facts.items()), left=2)
 
 

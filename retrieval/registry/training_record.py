@@ -49,7 +49,9 @@ class Training:
     release: str
     release_sha256: str
     queries: Mapping[str, int]  # of each split measured; empty in trainings of before
-    pairs: Values | None  # the duplicate questions learned first
+    of_release: int | None  # what was learned of the release; None in trainings of before
+    left_out: int  # queries of its train that were not learned
+    beside: Mapping[str, Values]  # the files that were learned, by their names
     chosen: Values
     grid: tuple[Values, ...]
     seeds: tuple[Seed, ...]
@@ -107,7 +109,9 @@ def parse_training(values: Values) -> Training:
         release=_text(release, "name", LONGEST_RELEASE),
         release_sha256=_like(release, "sha256", SHA256),
         queries=_queries(values),
-        pairs=None if values.get("pairs") is None else _record(values, "pairs"),
+        of_release=None if release.get("learned") is None else _whole(release, "learned"),
+        left_out=_whole({"queries_left_out": 0, **values}, "queries_left_out"),
+        beside=_beside(values),
         chosen=_record(values, "chosen"),
         grid=tuple(_rows(values, "grid")),
         seeds=seeds,
@@ -175,6 +179,12 @@ def _queries(values: Values) -> Mapping[str, int]:
         return {}
     queries = _record(values, "queries")
     return {split: _whole(queries, split) for split in ("dev", "test")}
+
+
+def _beside(values: Values) -> dict[str, Values]:
+    materials = _record({"materials": {}, **values}, "materials")
+    pairs = {} if values.get("pairs") is None else {"duplicate questions": values["pairs"]}
+    return {name: _record(of, name) for of in (pairs, materials) for name in of}
 
 
 def _before(values: Values) -> Mapping[str, Figures] | None:

@@ -22,7 +22,9 @@ from retrieval.training.data.teacher import Teacher, load_teacher
 from retrieval.training.loop.out_of_memory import freed
 from retrieval.training.loop.setup import name_of, setup_of
 from retrieval.training.recipes.materials import (
+    MOST_SCORE,
     RELEASE,
+    STS,
     Material,
     Source,
     digest_of,
@@ -226,24 +228,33 @@ def _require_rows(
                     "have a positive, and with hard_negatives a negative too."
                 )
         return
+    if recipe.materials[task.material].kind == STS and not _any_above(1, data.material):
+        raise UserError(
+            f"No score of {where} is above 1, and scores go from 0 to {MOST_SCORE}: multiply yours."
+        )
     what = "positive row" if task.is_ranked else "row"
     whose = "the recipe's releases'" if recipe.releases else "the release's"
     asking = f"{whose} dev and test" + (", and of the sets" if with_sets else "")
     is_release = task.material in recipe.releases
     to_stop = "to tell when to stop, for which " + (
-        "its dev is there" if is_release else "one in ten is kept"
+        "its dev is there" if is_release else "one first text in ten is kept"
     )
+    more = "release with more of them" if is_release else "file with more first texts"
     for words, examples in (("to learn from", data.train), (to_stop, data.dev)):
         if not len(examples.rows):
             raise UserError(
                 f"{where}, without the questions of {asking}, has no {what} "
-                f"{words}: name a {'release' if is_release else 'file'} with more of them, or "
-                f"leave {task.material} out."
+                f"{words}: name a {more}, or leave {task.material} out."
             )
     if reads_labels(task.terms) and len(set(data.train.rows[LABEL])) < 2:
         raise UserError(
             f"All rows of {where} to learn from have one label: there is nothing to learn."
         )
+
+
+def _any_above(score: float, material: Material) -> bool:
+    both = (*material.train, *material.dev)
+    return any(one.label * MOST_SCORE > score for group in both for one in group.candidates)
 
 
 def _require_batches(task: Task, data: TaskData, largest: int, where: str) -> None:
@@ -303,7 +314,11 @@ def _facts(
         "base_sha256": base.sha256,
         "recipe": own.to_dict(),
         "defaults": own.defaults,
-        "release": {"name": release.name, "sha256": release.sha256},
+        "release": {
+            "name": release.name,
+            "sha256": release.sha256,
+            "learned": _rows(_learned(recipe, stages, RELEASE)),
+        },
         "queries": {name: len(records) for name, records in release.measured.items()},
         "pairs": pairs,
         **({"materials": files} if files else {}),
@@ -336,6 +351,10 @@ def _facts_of_material(
 ) -> dict[str, Any]:
     return {
         **facts_of(source, material),
-        "learned": sum(len(data.train.rows) for data in learned),
+        "learned": _rows(learned),
         "left_out": sum(data.train.left_out + data.dev.left_out for data in learned),
     }
+
+
+def _rows(learned: Sequence[TaskData]) -> int:
+    return sum(len(data.train.rows) for data in learned)

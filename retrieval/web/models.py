@@ -46,7 +46,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         "chosen": values_in_words(training.chosen),
         "recipe": values_in_words(training.recipe),
         "versions": values_in_words(training.versions),
-        "pairs": values_in_words(training.pairs or {}),
+        "beside": {name: values_in_words(of) for name, of in training.beside.items()},
     }
     return framed(request, "retrieval/model.html", context, title=f"Model {one.name}")
 

@@ -95,9 +95,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             return dict(manifest)
     except (OSError, ValueError, KeyError, TypeError):
         pass
+    if not folder.is_dir():
+        raise UserError(f"{folder} is no folder that `quorum material` built: name one.")
     raise UserError(
-        f"{folder} holds no whole material: {MANIFEST} is missing or broken. Run the command that "
-        "builds it again, or name another folder."
+        f"{folder} holds no whole material: its {MANIFEST} is missing, broken, or a release's. Run "
+        "the command that builds it again, name another folder, or say `kind: release`."
     )
 
 

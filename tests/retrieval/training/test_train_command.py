@@ -479,15 +479,36 @@ def test_texts_without_labels_are_enough_for_an_objective_on_tokens_and_a_mask_i
         ],
     }
     path.write_text(yaml.safe_dump(whole))
-    assert train(path, "--release", demo)["materials"]["topics"]["learned"] > 100
+    found = train(path, "--release", demo)
+    assert found["materials"]["topics"]["learned"] > 100
+    assert found["release"]["learned"] > 0
+    path.write_text(yaml.safe_dump({**whole, "stages": whole["stages"][:1]}))
+    out = StringIO()
+    words = ["model", "train", str(path), "--release", str(demo), "--name", "alone"]
+    quorum(*words, "--device", "cpu", stdout=out)
+    assert f" measured on {demo.name}, " in out.getvalue().splitlines()[0]
     shutil.copytree(bare, tmp_path / "other")
-    words = json.loads((tmp_path / "other" / "tokenizer_config.json").read_text())
-    words.pop("mask_token")
-    (tmp_path / "other" / "tokenizer_config.json").write_text(json.dumps(words))
+    tokens = json.loads((tmp_path / "other" / "tokenizer_config.json").read_text())
+    tokens.pop("mask_token")
+    (tmp_path / "other" / "tokenizer_config.json").write_text(json.dumps(tokens))
     path.write_text(yaml.safe_dump({**whole, "base": str(tmp_path / "other")}))
     with pytest.raises(Error, match="The base has no transformer with a mask token, which mlm"):
         train(path, "--release", demo, "--name", "other")
     assert not (data_dir / "models" / "other").exists()
+
+
+def test_scores_of_another_scale_are_told_before_they_are_learned(
+    tmp_path: Path, data_dir: Path, demo: Path, short: Path
+) -> None:
+    rows = [f"a {n}\tb {n}\t{n / 60}" for n in range(60)]
+    (tmp_path / "sim.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
+    scored = {
+        "materials": {"sim": {"kind": "sts", "file": "sim.tsv"}},
+        "stages": [{"tasks": [{"material": "sim"}, {"material": "release"}]}],
+    }
+    short.write_text(yaml.safe_dump(yaml.safe_load(short.read_text()) | scored))
+    with pytest.raises(Error, match="sim.tsv is above 1, and scores go from 0 to 5"):
+        train(short, "--release", demo)
 
 
 def test_too_few_duplicate_questions_are_told_as_that(
@@ -495,7 +516,7 @@ def test_too_few_duplicate_questions_are_told_as_that(
 ) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("\n".join(DUPLICATES.splitlines()[:2]))
-    with pytest.raises(Error, match="has no row to tell when to stop, for which one in ten is"):
+    with pytest.raises(Error, match="has no row to tell when to stop, for which one first text"):
         train(short, "--release", demo, "--pairs", pairs)
 
 

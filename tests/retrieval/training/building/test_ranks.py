@@ -140,6 +140,8 @@ def test_a_training_reads_the_folder_and_refuses_a_shard_that_was_changed(
     (tmp_path / "qrp" / MANIFEST).unlink()
     with pytest.raises(UserError, match="holds no whole material"):
         read_material(Source("ranks", tmp_path / "qrp"), set())
+    with pytest.raises(Error, match="is no folder that `quorum material` built"):
+        quorum("material", "verify", str(shard))
 
 
 def test_queries_are_questions_that_no_campaign_holds_out(corpus: list[QaPair]) -> None:
