@@ -507,7 +507,7 @@ def test_scores_of_another_scale_are_told_before_they_are_learned(
         "stages": [{"tasks": [{"material": "sim"}, {"material": "release"}]}],
     }
     short.write_text(yaml.safe_dump(yaml.safe_load(short.read_text()) | scored))
-    with pytest.raises(Error, match="sim.tsv is above 1, and scores go from 0 to 5"):
+    with pytest.raises(Error, match="is above 1, and scores go from 0 to 5"):
         train(short, "--release", demo)
 
 
