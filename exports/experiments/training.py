@@ -54,8 +54,14 @@ class Run:
         manifest = self.release / MANIFEST
         digest = sha256_of(manifest)[:DIGITS] if manifest.is_file() else "none"
         prefix = f"{self.experiment.name}-{self.size}-{digest}"
-        if sets := "".join(digest_of(one) for one in self.sets if _is_whole(one.file)):
-            return f"{prefix}-{sha256(sets.encode()).hexdigest()[:DIGITS]}"
+        every = [
+            digest_of(Source(one.source.kind, file))
+            for one in self.experiment.sets
+            for file in (one.source.file, one.dev)
+            if file is not None and _is_whole(file)
+        ]
+        if every:
+            return f"{prefix}-{sha256(''.join(every).encode()).hexdigest()[:DIGITS]}"
         return prefix
 
     def path(self, ending: str) -> Path:
@@ -66,14 +72,9 @@ class Run:
 
     @property
     def sets(self) -> tuple[Source, ...]:
-        """What models are measured on and must not learn; rows of the release that stand for it
-        are learned, too."""
-        every = [
-            Source(one.source.kind, file)
-            for one in self.experiment.sets
-            for file in (one.source.file, one.dev)
-            if file is not None
-        ]
+        """What models are measured on and must not learn; of their `dev`, where thresholds are
+        chosen, and of rows of the release that stand for a set, they may learn."""
+        every = (one.source for one in self.experiment.sets)
         return tuple(one for one in every if self.size != TINY or one.file.exists())
 
     def held_out(self, trained: Iterable[Training]) -> list[str]:

@@ -17,6 +17,7 @@ from core.errors import UserError
 from core.text.words import plural
 from exports.experiments import training
 from exports.experiments.experiment import read_experiment
+from exports.experiments.release_materials import tiny_material
 from exports.experiments.training import Run, change
 from retrieval.index.versions import chosen_index
 from retrieval.indexing.build import build_index
@@ -409,6 +410,39 @@ def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
         if measured["kind"] in ("sts", "topics"):
             figures = [of for one in measured["systems"][1:] for of in one["figures"].values()]
             assert all(of["difference"]["p"] for of in figures)
+
+
+@pytest.mark.django_db
+def test_what_thresholds_are_chosen_on_is_learned(
+    tmp_path: Path, settings: Any, tiny_recipes: Path
+) -> None:
+    """QBERT takes thresholds from what it learns: with its own files, its table can be run."""
+    settings.MODELS_DIR, settings.DATA_DIR = tmp_path / "models", tmp_path / "data"
+    folder = release(tmp_path / "demo-1", train=16)
+    (folder / "placements.jsonl").touch()
+    table = tiny_recipes / "experiments/qbert/qbert-2.yaml"
+    values = yaml.safe_load(table.read_text())
+    one = {"systems": {"rr": values["systems"]["rr"]}, "against": "rr"}
+    written(table, values | one | {"sizes": {"tiny": {"seeds": 1}}})
+    recipe = yaml.safe_load((tiny_recipes / "qbert/rr.yaml").read_text())
+    for of in (*values["sets"].values(), *recipe["materials"].values()):
+        for file in filter(None, (of["file"], of.get("dev"))):
+            own = Path(file.replace("$QUORUM_DATA", str(settings.DATA_DIR)))
+            own.parent.mkdir(parents=True, exist_ok=True)
+            some = tiny_material(of["kind"], folder, tmp_path / "some").read_text()
+            rows = [json.loads(line) for line in some.splitlines()[:80]]
+            texts = (
+                [f"{own.stem} {text}" if text not in (0, 1) else str(text) for text in row.values()]
+                for row in rows
+            )
+            own.write_text("".join("\t".join(row) + "\n" for row in (rows[0], *texts)))
+    words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+    quorum("experiment", str(table), *words, "--device", "cpu", "--json")
+    [report] = (tmp_path / "out").glob("*.json")
+    assert json.loads(report.read_text())["notes"][0].endswith(": its figures mean nothing.")
+    [trained] = settings.MODELS_DIR.glob("*/training.json")
+    materials = json.loads(trained.read_text())["materials"]
+    assert {of["held_out"] for of in materials.values()} == {0}
 
 
 @pytest.mark.parametrize("table", TABLES)
