@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings as site
 
@@ -30,7 +30,7 @@ from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
 from retrieval.vectors.folder import Busy
 
-DIGITS = 8  # of the digests of a release and of sets, in the names of models
+DIGITS = 8  # of each digest in the names of models
 
 Begin = Callable[[str, int], object]
 Step = Callable[[int], object]
@@ -90,9 +90,11 @@ class Run:
         said = "Left out, because dev, test, or a set asks the same question"
         return [f"{said}: {', '.join(rows)}."] if rows else []
 
-    def model(self, name: str) -> Path:
-        """The folder of its training."""
-        return Path(site.MODELS_DIR) / f"{self.prefix}-{name}"
+    def model(self, name: str, recipe: Recipe) -> str:
+        """As it is named: by an edited recipe, or from another material, it is another."""
+        learned = [recipe.to_dict(), *map(digest_of, recipe.materials.values())]
+        digest = sha256(json.dumps(learned).encode()).hexdigest()[:DIGITS]
+        return f"{self.prefix}-{digest}-{name}"
 
     def train_all(self, recipes: Mapping[str, Recipe], first: int, of: int) -> dict[str, Training]:
         """In their order, but first those that no other process trains. `first`: the number of the
@@ -112,7 +114,7 @@ class Run:
         return train_model(
             recipe,
             release=self.release,
-            name=self.model(name).name,
+            name=self.model(name, recipe),
             pairs=None,
             device=self.device,
             begin=lambda words, steps: self.begin(f"{where}: {words}", steps),
@@ -253,6 +255,7 @@ def _change_task(
             numbers[LAMBDA] = size[LAMBDA]
 
 
-def best(training: Training) -> str:
-    [model] = [one["model"] for one in training["trainings"] if one["seed"] == training["best"]]
-    return str(model)
+def best(training: Training) -> Training:
+    """What it holds of the seed that is the best on dev."""
+    [one] = [one for one in training["trainings"] if one["seed"] == training["best"]]
+    return cast(Training, one)

@@ -23,7 +23,6 @@ from retrieval.index.versions import chosen_index
 from retrieval.indexing.build import build_index
 from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import read_recipe
-from retrieval.vectors.checksums import sha256_of
 from retrieval.vectors.folder import one_build
 from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
@@ -136,6 +135,14 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
         return Run(read, folder, tmp_path / "out", "tiny", device, ignored, ignored)
 
     assert of_sets().report(".md") == report
+    more = {"materials": {"more": {"kind": "sts", "file": "more.jsonl"}}}
+    names = set()
+    for rate, some in ((1e-5, lines), (1e-5, lines[:2]), (1e-4, lines)):
+        (tmp_path / "more.jsonl").write_text("".join(some))
+        stages = [{"tasks": [{"material": "more"}], "learning_rate": rate}]
+        recipe = written(tmp_path / "more.yaml", PLAIN | more | {"stages": stages})
+        names.add(of_sets().model("more", read_recipe(recipe)))
+    assert len(names) == 3  # from another material or by an edited recipe, it is another
     (tmp_path / "sts.jsonl").write_text("".join(lines[:2]))
     assert not of_sets().report(".md").exists()  # of other sets, all is another
     two = ({"materials": {"quora": {"held_out": count}}} for count in (2, 1))  # files of one name
@@ -337,7 +344,7 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
     assert systems["words"]["accuracy"]["value"] == 1
     assert [one["name"] for one in found["papers"]][:2] == ["bing", "all"]
     # Two models and what they are without their last stage, trained once for all systems.
-    names = sorted(path.name.rpartition("tiny-")[2][9:] for path in settings.MODELS_DIR.iterdir())
+    names = sorted(path.name.rpartition("tiny-")[2][18:] for path in settings.MODELS_DIR.iterdir())
     assert names == ["retriever", "retriever-untuned", "selector", "selector-untuned"]
     assert chosen_index().path == index.path
     assert chosen_index().chosen_at == index.chosen_at  # no other one was, in between
@@ -473,14 +480,14 @@ def test_what_another_process_trains_comes_last(
         system = name.rpartition("-")[2]
         if wait:
             taken.close()
+        elif system == "first":
+            taken.enter_context(one_build(settings.MODELS_DIR / name))
         done = train_model(recipe, name=name, wait=wait, **more)
         trained.append(system)
         return done
 
     monkeypatch.setattr(training, "train_model", watched)
     words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
-    model = f"table-tiny-{sha256_of(folder / 'manifest.json')[:8]}-first"
     with taken:
-        taken.enter_context(one_build(settings.MODELS_DIR / model))
         quorum("experiment", str(experiment), *words, "--device", "cpu")
     assert trained == ["second", "first"]
