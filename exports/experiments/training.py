@@ -126,7 +126,9 @@ class Run:
     def note(self, recipes: Collection[Recipe]) -> str:
         """What a reader must know before they compare with the paper."""
         bases = ", ".join(sorted({Path(one.base).name for one in recipes}))
-        size = f"Size {self.size}, trained from {bases or 'nothing'}"
+        own = self.size == "paper" and not self.experiment.source
+        size = "The recipes' own settings" if own else f"Size {self.size}"
+        size += f", trained from {bases or 'nothing'}"
         if self.size == TINY:
             said = f"{size}: its figures mean nothing."
             if names := sorted(self._not_there(recipes)):
