@@ -15,6 +15,7 @@ from annotation.pipeline.setup.create import create_campaign, policy_from
 from core.command import Error
 from core.errors import UserError
 from core.text.words import plural
+from exports.comparison.published_results import ROWS
 from exports.experiments import training
 from exports.experiments.experiment import read_experiment
 from exports.experiments.release_materials import tiny_material
@@ -461,6 +462,17 @@ def test_the_recipes_of_a_table_can_be_read_at_each_size(table: str) -> None:
         for recipe in filter(None, (system.recipe, selector)):
             settings = found.settings(size, system)
             read_recipe(recipe, partial(change, size=settings, teachers={}))
+
+
+def test_figures_that_are_shown_for_orientation_are_those_of_the_tables() -> None:
+    every: dict[str, list[Any]] = {}
+    for table in TABLES:
+        read = read_experiment(RECIPES / table)
+        for system in read.systems:
+            of = every.setdefault(read.source, [])
+            of += [system.paper, *system.paper_of_sets.values()]
+    for row in ROWS:
+        assert row.figures in every[row.source], row.system
 
 
 @pytest.mark.django_db
