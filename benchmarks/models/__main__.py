@@ -154,7 +154,11 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
     return {
         "size": asdict(place.size),
         "dataset": place.counts(qbert.RELEASE if part == qbert.PART else part),
-        "trainings": list(place.trained(part)),
+        "trainings": [
+            one
+            for one in place.trained(part)
+            if part != qbert.PART or qbert.is_of(report, one["name"])
+        ],
         "left_out": left_out,
         "compared": report,
         "beside_plain": {} if part == qbert.PART else place.beside_plain(part),

@@ -61,6 +61,12 @@ def compared(place: Place) -> dict[str, Any]:
     return dict(json.loads(report.read_text()))
 
 
+def is_of(report: dict[str, Any], training: str) -> bool:
+    """What recipes were before they were edited trained models of other names."""
+    runs = [run for system in report["systems"] for run in system["runs"]]
+    return any(training in run.split("/") for run in runs)
+
+
 def _materials(size: Size) -> Iterator[tuple[str, str, Rows]]:
     """Each with its kind."""
     for name, path in INTENTS.items():

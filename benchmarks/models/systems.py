@@ -25,6 +25,26 @@ ZERO = "zero-shot"
 CONTRASTIVE = "contrastive"
 PAIRS, RANKS, SELQA = "pairs", "ranks", "SelQA"  # what may be learned before a release
 SPLITS = ("test", "dev")
+# Of a training; those without materials, sets or teachers have none.
+TOLD = (
+    "name",
+    "kind",
+    "form",
+    "recipe",
+    "rows",
+    "queries_left_out",
+    "pairs",
+    "materials",
+    "sets",
+    "teachers",
+    "first",
+    "chosen",
+    "grid",
+    "trainings",
+    "device",
+    "seconds",
+    "versions",
+)
 
 
 @dataclass(frozen=True)
@@ -289,7 +309,5 @@ class Place:
         """What each training of the part tells of itself."""
         for path in sorted((self.stack.data / "models").glob(f"{part}-*/training.json")):
             report = json.loads(path.read_text())
-            names = ("name", "kind", "form", "recipe", "rows", "pairs", "first", "chosen", "grid")
-            more = ("trainings", "device", "seconds", "versions")
             report["recipe"]["base"] = Path(report["recipe"]["base"]).name  # not where it lies
-            yield {name: report[name] for name in (*names, *more)}
+            yield {name: report[name] for name in TOLD if name in report}

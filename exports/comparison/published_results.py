@@ -1,5 +1,7 @@
 """Figures that papers print, each with its source, to stand beside ours. Pure.
 
+All but Figure 1's stand in recipes/experiments, too, which an installed package does not have.
+
 Deviations are over the papers' own runs. QUADRo writes QAA in Table 3 for the input that its
 section 5.1 and Table 5 call QAQ. Its Hit@1 of 42.6 % (Figure 1) and its P@1 of 39.1 % (Table 3)
 are of the same retriever. The paper does not say why they differ; as the figure's 75.4 % at 30 are

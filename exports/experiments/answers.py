@@ -9,7 +9,10 @@ is written for people to judge; a campaign where they did takes the place of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from django.conf import settings as site
 
 from annotation.analytics.quality.answer_accuracy import Judged, answer_labels, judged_outcomes
 from annotation.pipeline.setup.create import get_campaign
@@ -128,14 +131,15 @@ def _answerer(
     opened: OpenSystems,
 ) -> Answerer:
     assert system.answering is not None
-    of_system = models[system.name]
-    retriever = of_system["retriever"]
-    folder = run.model(retriever.name) / best(trained[retriever.name])
+    folder, of_system = Path(site.MODELS_DIR), models[system.name]
+    retriever, selector = of_system["retriever"], of_system.get("selector")
+    training = trained[retriever.name]
+    nearest = folder / training["name"] / best(training)["model"]
     run.begin(f"Indexing for {system.name}", 0)
-    index = build_index(str(folder), retriever.recipe.form, run.device, current=False)
-    selector = str(run.model(of_system["selector"].name)) if "selector" in of_system else None
+    index = build_index(str(nearest), retriever.recipe.form, run.device, current=False)
+    chooser = None if selector is None else str(folder / trained[selector.name]["name"])
     retrievers = (BM25,) if system.answering.search == BM25 else ALONE
-    return opened.answerer(Parts(system.name, index, selector, retrievers))
+    return opened.answerer(Parts(system.name, index, chooser, retrievers))
 
 
 def _write_answers(run: Run, known: Mapping[str, Sequence[KnownQuestion]], asked: Asked) -> None:

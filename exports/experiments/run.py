@@ -114,13 +114,9 @@ def _recipes(run: Run) -> Iterator[tuple[str, Recipe]]:
         size = run.experiment.settings(run.size)
         size.pop("base", None)  # that of the systems is not the teachers'
         yield name, run.with_materials(read_recipe(path, partial(change, size=size, teachers={})))
-    teachers = {name: run.model(name).name for name in run.experiment.teachers}
     for system in run.experiment.systems:
         if system.recipe is not None:
-            yield (
-                system.name,
-                run.recipe(system.recipe, system, teachers=teachers, stages=system.stages),
-            )
+            yield system.name, run.recipe(system.recipe, system, stages=system.stages)
 
 
 def _there(run: Run, one: MeasuredSet) -> MeasuredSet:
@@ -157,7 +153,7 @@ def _measurable(run: Run, recipes: Mapping[str, Recipe]) -> Iterator[Measurable]
     """Trains what was not trained before."""
     experiment = run.experiment
     taught = run.train_all({name: recipes[name] for name in experiment.teachers}, 1, len(recipes))
-    teachers = {name: f"{run.model(name).name}/{best(one)}" for name, one in taught.items()}
+    teachers = {name: f"{one['name']}/{best(one)['model']}" for name, one in taught.items()}
     wanted = {
         one.name: run.recipe(one.recipe, one, teachers=teachers, stages=one.stages)
         for one in experiment.systems

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings as site
 
@@ -30,7 +30,7 @@ from retrieval.training.recipes.settings import Fault
 from retrieval.vectors.checksums import sha256_of
 from retrieval.vectors.folder import Busy
 
-DIGITS = 8  # of the digests of a release and of sets, in the names of models
+DIGITS = 8  # of each digest in the names of models
 
 Begin = Callable[[str, int], object]
 Step = Callable[[int], object]
@@ -54,8 +54,14 @@ class Run:
         manifest = self.release / MANIFEST
         digest = sha256_of(manifest)[:DIGITS] if manifest.is_file() else "none"
         prefix = f"{self.experiment.name}-{self.size}-{digest}"
-        if sets := "".join(digest_of(one) for one in self.sets if _is_whole(one.file)):
-            return f"{prefix}-{sha256(sets.encode()).hexdigest()[:DIGITS]}"
+        every = [
+            digest_of(Source(one.source.kind, file))
+            for one in self.experiment.sets
+            for file in (one.source.file, one.dev)
+            if file is not None and _is_whole(file)
+        ]
+        if every:
+            return f"{prefix}-{sha256(''.join(every).encode()).hexdigest()[:DIGITS]}"
         return prefix
 
     def path(self, ending: str) -> Path:
@@ -66,14 +72,9 @@ class Run:
 
     @property
     def sets(self) -> tuple[Source, ...]:
-        """What models are measured on and must not learn; rows of the release that stand for it
-        are learned, too."""
-        every = [
-            Source(one.source.kind, file)
-            for one in self.experiment.sets
-            for file in (one.source.file, one.dev)
-            if file is not None
-        ]
+        """What models are measured on and must not learn; of their `dev`, where thresholds are
+        chosen, and of rows of the release that stand for a set, they may learn."""
+        every = (one.source for one in self.experiment.sets)
         return tuple(one for one in every if self.size != TINY or one.file.exists())
 
     def held_out(self, trained: Iterable[Training]) -> list[str]:
@@ -89,9 +90,11 @@ class Run:
         said = "Left out, because dev, test, or a set asks the same question"
         return [f"{said}: {', '.join(rows)}."] if rows else []
 
-    def model(self, name: str) -> Path:
-        """The folder of its training."""
-        return Path(site.MODELS_DIR) / f"{self.prefix}-{name}"
+    def model(self, name: str, recipe: Recipe) -> str:
+        """As it is named: by an edited recipe, or from another material, it is another."""
+        learned = [recipe.to_dict(), *map(digest_of, recipe.materials.values())]
+        digest = sha256(json.dumps(learned).encode()).hexdigest()[:DIGITS]
+        return f"{self.prefix}-{digest}-{name}"
 
     def train_all(self, recipes: Mapping[str, Recipe], first: int, of: int) -> dict[str, Training]:
         """In their order, but first those that no other process trains. `first`: the number of the
@@ -111,7 +114,7 @@ class Run:
         return train_model(
             recipe,
             release=self.release,
-            name=self.model(name).name,
+            name=self.model(name, recipe),
             pairs=None,
             device=self.device,
             begin=lambda words, steps: self.begin(f"{where}: {words}", steps),
@@ -123,7 +126,9 @@ class Run:
     def note(self, recipes: Collection[Recipe]) -> str:
         """What a reader must know before they compare with the paper."""
         bases = ", ".join(sorted({Path(one.base).name for one in recipes}))
-        size = f"Size {self.size}, trained from {bases or 'nothing'}"
+        own = self.size == "paper" and not self.experiment.source
+        size = "The recipes' own settings" if own else f"Size {self.size}"
+        size += f", trained from {bases or 'nothing'}"
         if self.size == TINY:
             said = f"{size}: its figures mean nothing."
             if names := sorted(self._not_there(recipes)):
@@ -252,6 +257,7 @@ def _change_task(
             numbers[LAMBDA] = size[LAMBDA]
 
 
-def best(training: Training) -> str:
-    [model] = [one["model"] for one in training["trainings"] if one["seed"] == training["best"]]
-    return str(model)
+def best(training: Training) -> Training:
+    """What it holds of the seed that is the best on dev."""
+    [one] = [one for one in training["trainings"] if one["seed"] == training["best"]]
+    return cast(Training, one)

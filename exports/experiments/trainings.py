@@ -17,6 +17,7 @@ from exports.evaluation.systems import BASELINES
 from exports.experiments.experiment import read_experiment
 from exports.experiments.run import run_experiment
 from exports.experiments.table import text
+from exports.experiments.training import best
 from exports.experiments.training_requests import (
     PLOTS,
     Kind,
@@ -71,13 +72,12 @@ def _train(wanted: WantedTraining, release: Path, stages: _Stages) -> Result:
         step=stages.step,
     )
     register(Path(settings.MODELS_DIR) / wanted.model)
-    [best] = [one for one in trained["trainings"] if one["seed"] == trained["best"]]
     return {
         "model": wanted.model,
         "recipe": wanted.of,
         "release": wanted.release,
         "seeds": len(trained["trainings"]),
-        **_plain(best["test"]),
+        **_plain(best(trained)["test"]),
     }
 
 

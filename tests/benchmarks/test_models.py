@@ -66,7 +66,11 @@ def test_one_encoder_of_several_tasks_is_measured_beside_what_it_started_from(
     some = {name: qbert.SYSTEMS[name] for name in ("qe", "rr")}
     monkeypatch.setattr(qbert, "SYSTEMS", some)
     assert models._measure(qbert.PART, place, small=False)
-    found = json.loads((folders.RESULTS / "models.json").read_text())[qbert.PART]["compared"]
+    kept = json.loads((folders.RESULTS / "models.json").read_text())[qbert.PART]
+    found = kept["compared"]
+    assert found["notes"][0].startswith("The recipes' own settings, trained from")
+    materials = [one["materials"].keys() for one in kept["trainings"]]
+    assert sorted(map(len, materials)) == [1, len(qbert.KINDS)]
     sets = {one["name"]: one["systems"] for one in found["sets"]}
     assert list(sets) == [
         "BANKING77",

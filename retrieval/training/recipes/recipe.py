@@ -85,6 +85,7 @@ OF_STAGE = (
     "mini_batch_size",
 )
 OF_RETRIEVERS = ("pooling", "mini_batch_size")
+LATER = OF_STAGE[OF_STAGE.index("max_steps") :]  # than trainings that told none of them
 # Of a stage, beside those that a grid always has.
 NUMBERS: Mapping[str, Read] = {
     "epochs": settings.between(1, 1_000),
@@ -341,17 +342,10 @@ class Recipe:
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Without what is as it always was before it could be set."""
-    usual = {
-        "max_steps": None,
-        "weight_decay": 0.0,
-        "accumulation": 1,
-        "pooling": None,
-        "mini_batch_size": None,
-    }
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in values.items()
-        if name not in usual or value != usual[name]
+        if name not in LATER or value != USUAL.get(name)
     }
 
 

@@ -15,14 +15,15 @@ from annotation.pipeline.setup.create import create_campaign, policy_from
 from core.command import Error
 from core.errors import UserError
 from core.text.words import plural
+from exports.comparison.published_results import ROWS
 from exports.experiments import training
 from exports.experiments.experiment import read_experiment
+from exports.experiments.release_materials import tiny_material
 from exports.experiments.training import Run, change
 from retrieval.index.versions import chosen_index
 from retrieval.indexing.build import build_index
 from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import read_recipe
-from retrieval.vectors.checksums import sha256_of
 from retrieval.vectors.folder import one_build
 from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
@@ -135,6 +136,14 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
         return Run(read, folder, tmp_path / "out", "tiny", device, ignored, ignored)
 
     assert of_sets().report(".md") == report
+    more = {"materials": {"more": {"kind": "sts", "file": "more.jsonl"}}}
+    names = set()
+    for rate, some in ((1e-5, lines), (1e-5, lines[:2]), (1e-4, lines)):
+        (tmp_path / "more.jsonl").write_text("".join(some))
+        stages = [{"tasks": [{"material": "more"}], "learning_rate": rate}]
+        recipe = written(tmp_path / "more.yaml", PLAIN | more | {"stages": stages})
+        names.add(of_sets().model("more", read_recipe(recipe)))
+    assert len(names) == 3  # from another material or by an edited recipe, it is another
     (tmp_path / "sts.jsonl").write_text("".join(lines[:2]))
     assert not of_sets().report(".md").exists()  # of other sets, all is another
     two = ({"materials": {"quora": {"held_out": count}}} for count in (2, 1))  # files of one name
@@ -336,7 +345,7 @@ def test_systems_answer_questions_and_the_index_that_people_search_stays(
     assert systems["words"]["accuracy"]["value"] == 1
     assert [one["name"] for one in found["papers"]][:2] == ["bing", "all"]
     # Two models and what they are without their last stage, trained once for all systems.
-    names = sorted(path.name.rpartition("tiny-")[2][9:] for path in settings.MODELS_DIR.iterdir())
+    names = sorted(path.name.rpartition("tiny-")[2][18:] for path in settings.MODELS_DIR.iterdir())
     assert names == ["retriever", "retriever-untuned", "selector", "selector-untuned"]
     assert chosen_index().path == index.path
     assert chosen_index().chosen_at == index.chosen_at  # no other one was, in between
@@ -411,6 +420,39 @@ def test_a_table_that_comes_with_quorum_has_all_its_lines_at_the_size_tiny(
             assert all(of["difference"]["p"] for of in figures)
 
 
+@pytest.mark.django_db
+def test_what_thresholds_are_chosen_on_is_learned(
+    tmp_path: Path, settings: Any, tiny_recipes: Path
+) -> None:
+    """QBERT takes thresholds from what it learns: with its own files, its table can be run."""
+    settings.MODELS_DIR, settings.DATA_DIR = tmp_path / "models", tmp_path / "data"
+    folder = release(tmp_path / "demo-1", train=16)
+    (folder / "placements.jsonl").touch()
+    table = tiny_recipes / "experiments/qbert/qbert-2.yaml"
+    values = yaml.safe_load(table.read_text())
+    one = {"systems": {"rr": values["systems"]["rr"]}, "against": "rr"}
+    written(table, values | one | {"sizes": {"tiny": {"seeds": 1}}})
+    recipe = yaml.safe_load((tiny_recipes / "qbert/rr.yaml").read_text())
+    for of in (*values["sets"].values(), *recipe["materials"].values()):
+        for file in filter(None, (of["file"], of.get("dev"))):
+            own = Path(file.replace("$QUORUM_DATA", str(settings.DATA_DIR)))
+            own.parent.mkdir(parents=True, exist_ok=True)
+            some = tiny_material(of["kind"], folder, tmp_path / "some").read_text()
+            rows = [json.loads(line) for line in some.splitlines()[:80]]
+            texts = (
+                [f"{own.stem} {text}" if text not in (0, 1) else str(text) for text in row.values()]
+                for row in rows
+            )
+            own.write_text("".join("\t".join(row) + "\n" for row in (rows[0], *texts)))
+    words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
+    quorum("experiment", str(table), *words, "--device", "cpu", "--json")
+    [report] = (tmp_path / "out").glob("*.json")
+    assert json.loads(report.read_text())["notes"][0].endswith(": its figures mean nothing.")
+    [trained] = settings.MODELS_DIR.glob("*/training.json")
+    materials = json.loads(trained.read_text())["materials"]
+    assert {of["held_out"] for of in materials.values()} == {0}
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_the_recipes_of_a_table_can_be_read_at_each_size(table: str) -> None:
     found = read_experiment(RECIPES / table)
@@ -420,6 +462,17 @@ def test_the_recipes_of_a_table_can_be_read_at_each_size(table: str) -> None:
         for recipe in filter(None, (system.recipe, selector)):
             settings = found.settings(size, system)
             read_recipe(recipe, partial(change, size=settings, teachers={}))
+
+
+def test_figures_that_are_shown_for_orientation_are_those_of_the_tables() -> None:
+    every: dict[str, list[Any]] = {}
+    for table in TABLES:
+        read = read_experiment(RECIPES / table)
+        for system in read.systems:
+            of = every.setdefault(read.source, [])
+            of += [system.paper, *system.paper_of_sets.values()]
+    for row in ROWS:
+        assert row.figures in every[row.source], row.system
 
 
 @pytest.mark.django_db
@@ -439,14 +492,14 @@ def test_what_another_process_trains_comes_last(
         system = name.rpartition("-")[2]
         if wait:
             taken.close()
+        elif system == "first":
+            taken.enter_context(one_build(settings.MODELS_DIR / name))
         done = train_model(recipe, name=name, wait=wait, **more)
         trained.append(system)
         return done
 
     monkeypatch.setattr(training, "train_model", watched)
     words = ["--release", str(folder), "--out", str(tmp_path / "out"), "--size", "tiny"]
-    model = f"table-tiny-{sha256_of(folder / 'manifest.json')[:8]}-first"
     with taken:
-        taken.enter_context(one_build(settings.MODELS_DIR / model))
         quorum("experiment", str(experiment), *words, "--device", "cpu")
     assert trained == ["second", "first"]
