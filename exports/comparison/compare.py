@@ -1,8 +1,9 @@
 """Several systems, each of one or more runs (seeds), on one split: what a table and a plot show.
 
-A system's figure is the mean over its runs, with their sample deviation. Its interval and its first
-test are over queries: of each query's mean over the runs. The second test is over the runs, as the
-papers' are: Welch's t-test of the runs' figures.
+A system's figure is the mean over its runs, with their sample deviation. Its interval, its
+difference from another system, and the first test of this are over queries: of each query's mean
+over the runs. The second test is over the runs, as the papers' are: Welch's t-test of the runs'
+figures.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from scipy import stats
 from core.errors import UserError
 from exports.comparison.named_runs import NamedRuns
 from exports.comparison.published_results import published_results
-from exports.evaluation.pair_intervals import certainty, replicates
+from exports.evaluation.evaluate import differences
+from exports.evaluation.pair_intervals import difference, ends, replicates
 from exports.evaluation.pair_metrics import (
     PAIRWISE,
     Threshold,
@@ -37,7 +39,7 @@ from exports.evaluation.systems import (
     used,
 )
 from exports.evaluation.uncertainty import NOTHING_ASKED, Uncertainty, in_worlds
-from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
+from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals
 from retrieval.ranking.metrics import METRICS, WAYS, Way, hits, values
 from retrieval.ranking.read_runs import baseline_path
 from retrieval.ranking.thresholds import By
@@ -161,42 +163,51 @@ def _report(one: _Scored, other: _Scored | None, depth: int) -> dict[str, object
     }
 
 
-def _metrics(one: _Scored, other: _Scored | None) -> dict[str, dict[str, float | None]]:
+def _metrics(one: _Scored, other: _Scored | None) -> dict[str, object]:
     """`other`: what it is tested against; None for that system itself."""
-    by_query = one.by_query
-    low, high = intervals(by_query)
-    means = np.array([run.mean(axis=0) for run in one.per_run])
-    p = [None] * len(METRICS) if other is None else p_values(by_query - other.by_query).tolist()
-    others = None if other is None else np.array([run.mean(axis=0) for run in other.per_run])
+    low, high = intervals(one.by_query)
+    less = {} if other is None else differences(one.by_query - other.by_query)
     return {
         name: {
-            **over_runs(means[:, column].tolist()),
+            **over_runs(runs),
             "low": _rounded(low[column]),
             "high": _rounded(high[column]),
-            "p": _rounded(p[column]),
-            "p_runs": None
-            if others is None
-            else p_over_runs(means[:, column].tolist(), others[:, column].tolist()),
+            **_tested(less.get(name)),
+            "p_runs": None if other is None else p_over_runs(runs, _means(other, column)),
         }
         for column, name in enumerate(METRICS)
+        for runs in [_means(one, column)]
     }
+
+
+def _means(of: _Scored, column: int) -> list[float]:
+    return [float(run[:, column].mean()) for run in of.per_run]
 
 
 def _pairs(one: _Scored, other: _Scored | None) -> dict[str, object]:
     """Where a figure is undefined, so is all about it."""
-    sure = certainty(one.pairs_drawn, None if other is None else other.pairs_drawn)
     figures: dict[str, object] = {"thresholds": [threshold.value for threshold in one.thresholds]}
-    for name in PAIRWISE:
-        runs = [run[name] for run in one.pairwise]
-        known = (mean := over_runs(runs))["value"] is not None
+    for column, name in enumerate(PAIRWISE):
+        runs, drawn = [run[name] for run in one.pairwise], one.pairs_drawn[:, column]
+        less = p_runs = None
+        if other is not None:
+            others = [run[name] for run in other.pairwise]
+            less = difference(runs, others, drawn - other.pairs_drawn[:, column])
+            p_runs = p_over_runs(runs, others)
         figures[name] = {
-            **mean,
-            **{end: _rounded(at) if known else None for end, at in sure[name].items()},
-            "p_runs": None
-            if other is None
-            else p_over_runs(runs, [run[name] for run in other.pairwise]),
+            **over_runs(runs),
+            **{end: _rounded(at) for end, at in ends(drawn).items()},
+            **_tested(less),
+            "p_runs": p_runs,
         }
     return figures
+
+
+def _tested(less: Mapping[str, float | None] | None) -> dict[str, object]:
+    if less is None:
+        return {"p": None, "difference": None}
+    known = {name: _rounded(number) for name, number in less.items()}
+    return {"p": known.pop("p"), "difference": known}
 
 
 def p_over_runs(ours: Sequence[float | None], theirs: Sequence[float | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""A comparison in words: two tables, as text or as Markdown."""
+"""A comparison in words: three tables, as text or as Markdown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def text(result: Mapping[str, Any]) -> str:
     blocks = [
         "\n".join([_title(result), _counted(result)]),
         "\n".join(aligned(*_figures(result))),
-        "\n".join(aligned(*_certainty(result))),
+        "\n".join(aligned(*_intervals(result))),
+        *("\n".join(aligned(*one)) for one in _differences(result)),
         *uncertain_text(result),
         "\n".join([*_reading(result), *result["notes"]]),
     ]
@@ -33,7 +34,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     blocks = [
         f"{escape(_title(result))}. {escape(_counted(result))}.",
         table(*_figures(result)),
-        table(*_certainty(result)),
+        table(*_intervals(result)),
+        *(table(*one, left=2) for one in _differences(result)),
         *_uncertain_markdown(result),
         *map(escape, [*_reading(result), *result["notes"]]),
     ]
@@ -75,11 +77,25 @@ def _cells(figures: Mapping[str, Any], *, known: bool = False) -> Iterator[str]:
             yield " ± ".join(as_printed(part) for part in figure.values() if part is not None)
 
 
-def _certainty(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+def _intervals(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     rows: list[Row] = [
         (one["name"], *map(_interval, _known(one).values())) for one in result["systems"]
     ]
     return ("system", *METRICS, *PAIRWISE), rows
+
+
+def _differences(result: Mapping[str, Any]) -> Iterator[tuple[Row, list[Row]]]:
+    """None where a system stands alone."""
+    rows: list[Row] = [
+        (one["name"], name, percent(less["value"]), _interval(less), _p(figure["p"]), over_runs)
+        for one in result["systems"]
+        for name, figure in _known(one).items()
+        for less, over_runs in [(figure["difference"], _p(figure["p_runs"]))]
+        if less
+    ]
+    if rows:
+        head = (f"less {result['against']}", "figure", "difference", "interval", "p", "over runs")
+        yield head, rows
 
 
 def uncertain_text(result: Mapping[str, Any]) -> Iterator[str]:
@@ -120,11 +136,11 @@ def _known(system: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _interval(figure: Mapping[str, Any]) -> str:
     if figure["low"] is None:
         return NONE
-    ends = f"{percent(figure['low'])} to {percent(figure['high'])}"
-    tests = (("p", "p"), ("p_runs", "over runs"))
-    return ", ".join(
-        [ends, *(f"{words} {figure[p]:.4f}" for p, words in tests if figure[p] is not None)]
-    )
+    return f"{percent(figure['low'])} to {percent(figure['high'])}"
+
+
+def _p(number: float | None) -> str:
+    return NONE if number is None else f"{number:.4f}"
 
 
 def _reading(result: Mapping[str, Any]) -> Iterator[str]:
@@ -134,10 +150,11 @@ def _reading(result: Mapping[str, Any]) -> Iterator[str]:
         f"queries are counted; {NONE} where undefined."
     )
     yield (
-        f"In the second table: {result['level']:.0%} bootstrap intervals over the queries; p: a "
-        f"two-sided paired randomization test of {result['flips']:,} flips against "
-        f"{result['against']}, of each query's mean over the runs, each system and each metric by "
-        f"itself. Of {', '.join(PAIRWISE)}, p is by the same draws of queries for both systems. "
+        f"In the second table: {result['level']:.0%} bootstrap intervals over the queries. In the "
+        f"third: a system's mean less that of {result['against']}, with its interval, of each "
+        "query's mean over the runs; p: a two-sided paired randomization test of "
+        f"{result['flips']:,} flips, each system and each metric by itself. Of "
+        f"{', '.join(PAIRWISE)}, interval and p are by the same draws of queries for both systems. "
         "Over runs: Welch's t-test of the runs' figures, of systems with several runs."
     )
     if result["papers"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from exports.evaluation.pair_metrics import (
@@ -22,12 +21,10 @@ from exports.evaluation.systems import (
     used,
 )
 from exports.evaluation.uncertainty import NOTHING_ASKED, Uncertainty, in_worlds
-from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, intervals, p_values
-from retrieval.ranking.metrics import METRICS, WAYS, Ranking, Way, values
+from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
+from retrieval.ranking.metrics import METRICS, WAYS, Way, values
 from retrieval.ranking.read_runs import baseline_path
 from retrieval.ranking.thresholds import By
-
-Figures = Mapping[str, Mapping[str, float | None]]
 
 
 def evaluate(
@@ -57,7 +54,10 @@ def evaluate(
         "queries": {"counted": len(mine), "dropped": len(labels) - len(mine)},
         "metrics": figures(mine, way),
         "against": {"run": against, "metrics": figures(others, way)},
-        "difference": _differences(mine, others),
+        "difference": {
+            name: {end: rounded(number) for end, number in one.items()}
+            for name, one in differences(values(mine) - values(others)).items()
+        },
         **in_worlds(
             {str(run): [ours.orders], against: [theirs.orders]},
             release,
@@ -85,13 +85,12 @@ def _threshold(pairs: Pairs, dev_run: Path | None, release: Path, by: By) -> Thr
     return threshold_on_dev(dev.pairs, dev_run, by)
 
 
-def _differences(mine: Sequence[Ranking], others: Sequence[Ranking]) -> Figures:
-    """For each metric, over the same queries in the same order: our mean less theirs."""
-    pairs = values(mine) - values(others)
-    columns = zip(METRICS, pairs.mean(axis=0), *intervals(pairs), p_values(pairs), strict=True)
+def differences(by_query: Values) -> dict[str, dict[str, float]]:
+    """Of each metric, our mean less theirs; `by_query`: ours of each query less theirs."""
+    columns = (by_query.mean(axis=0), *intervals(by_query), p_values(by_query))
     return {
-        name: dict(zip(("value", "low", "high", "p"), map(rounded, numbers), strict=True))
-        for name, *numbers in columns
+        name: dict(zip(("value", "low", "high", "p"), numbers, strict=True))
+        for name, *numbers in zip(METRICS, *(column.tolist() for column in columns), strict=True)
     }
 
 

@@ -5,7 +5,7 @@ The same queries are drawn for every system, so that two systems are compared on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +34,18 @@ def replicates(runs: Sequence[Pairs], thresholds: Sequence[float | None]) -> Val
     return drawn
 
 
-def certainty(replicated: Values, other: Values | None) -> dict[str, Mapping[str, float | None]]:
-    """By the names in PAIRWISE: the interval's ends, and p against another system's replicates.
+def difference(
+    ours: Sequence[float | None], theirs: Sequence[float | None], drawn: Values
+) -> dict[str, float | None] | None:
+    """Of the means over the runs of two systems; None where a figure is undefined. `drawn`: it on
+    the same draws for both.
 
     p: two-sided, by the paired bootstrap; were both alike, as many draws would favour either.
     """
-    return {
-        name: {
-            **ends(replicated[:, column]),
-            "p": None if other is None else p_value(replicated[:, column] - other[:, column]),
-        }
-        for column, name in enumerate(PAIRWISE)
-    }
+    if None in ours or None in theirs:
+        return None
+    value = np.mean(np.array(ours, float)) - np.mean(np.array(theirs, float))
+    return {"value": float(value), **ends(drawn), "p": p_value(drawn)}
 
 
 def ends(drawn: Values) -> dict[str, float | None]:

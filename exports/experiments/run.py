@@ -19,7 +19,7 @@ from core.errors import UserError
 from exports.comparison.compare import DECIMALS, compare, over_runs, p_over_runs
 from exports.comparison.hit_plot import plot_path, write_hit_plot
 from exports.comparison.named_runs import NamedRuns
-from exports.evaluation.pair_intervals import ends, p_value
+from exports.evaluation.pair_intervals import difference, ends
 from exports.evaluation.score_model import ScoreRequest, score
 from exports.experiments.answers import run_answers
 from exports.experiments.experiment import SEARCHED, Experiment, MeasuredSet, System
@@ -253,16 +253,18 @@ def _ends(figure: str, seeds: list[dict[str, Any]]) -> dict[str, float | None]:
 def _difference(
     figure: str, seeds: list[dict[str, Any]], others: list[dict[str, Any]]
 ) -> dict[str, float | None] | None:
-    """Over the same draws of the rows, of the mean over the seeds; None where none are drawn."""
+    """Over the same draws of the rows, of the mean over the seeds; None where none are drawn, or
+    the figure is undefined."""
     if seeds is others or figure not in seeds[0]["drawn"]:
         return None
-    ours, theirs = (
-        np.mean([[one["figures"][figure], *one["drawn"][figure]] for one in of], axis=0)
-        for of in (seeds, others)
+    ours, theirs = ([one["figures"][figure] for one in of] for of in (seeds, others))
+    drawn, beside = (
+        np.mean([one["drawn"][figure] for one in of], axis=0) for of in (seeds, others)
     )
-    value, drawn = ours[0] - theirs[0], ours[1:] - theirs[1:]
-    less = {"value": float(value), **ends(drawn), "p": p_value(drawn)}
-    return {name: one if one is None else round(one, DECIMALS) for name, one in less.items()}
+    less = difference(ours, theirs, drawn - beside)
+    return less and {
+        name: one if one is None else round(one, DECIMALS) for name, one in less.items()
+    }
 
 
 def _counts(run: Run) -> dict[str, dict[str, Mapping[str, int]]]:

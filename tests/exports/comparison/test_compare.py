@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management.base import CommandError
 from scipy import stats
@@ -87,6 +88,9 @@ def test_the_order_of_a_runs_queries_decides_nothing(release: Path, tmp_path: Pa
     mine, other = (system(result, name)["pairs"] for name in ("mine", "other"))
     assert {mine[name].pop("p") for name in PAIRWISE} == {1}
     assert {other[name].pop("p") for name in PAIRWISE} == {None}
+    for name in PAIRWISE:
+        assert mine[name].pop("difference") == {"value": 0, "low": 0, "high": 0}
+        assert other[name].pop("difference") is None
     assert mine == other
 
 
@@ -129,7 +133,7 @@ def test_the_runs_of_two_systems_are_told_apart_by_welch_s_test_as_the_papers_do
     assert ours["p_runs"] == pytest.approx(expected, abs=1e-6)
     assert theirs["p_runs"] is None
     assert system(result, "mine")["metrics"]["Hit@10"]["p_runs"] is None  # nothing differs
-    assert f"over runs {expected:.4f}" in text(result)
+    assert [one for one in text(result).splitlines() if one.endswith(f"  {expected:.4f}")]
     alone = compared(release, f"one={runs[0]}", f"other={runs[1]}", against="other")
     assert system(alone, "one")["metrics"]["MAP"]["p_runs"] is None
 
@@ -146,8 +150,34 @@ def test_p_is_that_of_all_flips_of_each_querys_mean_over_the_seeds(
         for signs in product((1, -1), repeat=4)
     ]
     exact = mean(value >= abs(sum(differences)) - 1e-9 for value in flipped)
-    assert system(result, "mine")["metrics"]["MAP"]["p"] == pytest.approx(exact, abs=0.02)
-    assert {figure["p"] for figure in system(result, "other")["metrics"].values()} == {None}
+    found = system(result, "mine")["metrics"]["MAP"]
+    assert found["p"] == pytest.approx(exact, abs=0.02)
+    draws = [mean(draw) for draw in product(differences, repeat=4)]
+    low, high = np.quantile(draws, (0.025, 0.975))
+    assert found["difference"] == {
+        "value": pytest.approx((1 / 3 + 5 / 24) / 4, abs=1e-6),
+        "low": pytest.approx(low, abs=1e-6),
+        "high": pytest.approx(high, abs=1e-6),
+    }
+    for figure in system(result, "other")["metrics"].values():
+        assert figure["p"] is figure["difference"] is None
+
+
+def test_pairs_differ_by_the_mean_of_the_seeds_on_the_same_draws_of_queries(
+    release: Path, seeds: str, other: str
+) -> None:
+    """From 0.5 on, each run takes its first candidate: 6, 6, and 4 of 12 pairs are rightly told."""
+    result = compared(release, seeds, other, against="other")
+    found = system(result, "mine")["pairs"]["Accuracy"]
+    # Of a and b, 2 and 1 of 3 pairs in the mean of the seeds, beside 1 and 0; c and d are alike.
+    draws = [mean(draw) / 3 for draw in product((1, 1, 0, 0), repeat=4)]
+    low, high = np.quantile(draws, (0.025, 0.975))
+    assert found["difference"] == {
+        "value": pytest.approx(2 / 12, abs=1e-6),
+        "low": pytest.approx(low, abs=1e-6),
+        "high": pytest.approx(high, abs=1e-6),
+    }
+    assert system(result, "other")["pairs"]["Accuracy"]["difference"] is None
 
 
 def test_one_run_has_the_figures_that_evaluate_gives(
@@ -161,9 +191,8 @@ def test_one_run_has_the_figures_that_evaluate_gives(
         for name, figure in alone["metrics"].items():
             for end, value in figure.items():
                 assert found["metrics"][name][end] == pytest.approx(value, abs=1e-4)
-            assert found["metrics"][name]["p"] == pytest.approx(
-                alone["difference"][name]["p"], abs=1e-4
-            )
+            tested = {**found["metrics"][name]["difference"], "p": found["metrics"][name]["p"]}
+            assert tested == pytest.approx(alone["difference"][name], abs=1e-4)
         assert found["pairs"]["ROC-AUC"]["value"] == pytest.approx(
             alone["pairs"]["ROC-AUC"], abs=1e-4
         )
@@ -247,7 +276,7 @@ def test_a_threshold_is_not_chosen_where_it_is_applied(release: Path, tmp_path: 
     assert "leave --dev-run out" in refusal(release, named, split="dev", dev=(named,))
 
 
-def test_the_command_prints_two_tables_and_how_to_read_them(
+def test_the_command_prints_three_tables_and_how_to_read_them(
     release: Path, seeds: str, other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     quorum("release", "compare", seeds, other, "--release", str(release), "--paper")
@@ -262,8 +291,10 @@ def test_the_command_prints_two_tables_and_how_to_read_them(
     assert rows["S-RoBERTa QQ (QUADRo, Table 3)"].split("  ")[-1] == "52.9"
     assert rows["DeBERTa, QR (Question Reranking, Table 2)"].endswith("87.86 ± 0.25  97.05 ± 0.03")
     assert NOTE in lines
-    certain = [line for line in lines if line.startswith("mine") and "p " in line]
-    assert len(certain) == 1
+    less = next(place for place, line in enumerate(lines) if line.startswith("less retriever "))
+    first, second = (line.split() for line in lines[less + 1 : less + 3])
+    assert first == ["mine", "P@1", "0.0", "-37.5", "to", "37.5", "1.0000", "\u2013"]
+    assert second[:3] == ["mine", "MAP", "-3.1"]  # a: 2/3 and b: 19/24; the retriever's: 1 and 7/12
 
 
 def test_the_command_prints_markdown_to_be_pasted(
@@ -276,7 +307,7 @@ def test_the_command_prints_markdown_to_be_pasted(
     assert table[0].startswith("| system | runs | P@1 | MAP | MRR |")
     assert table[1].startswith("| --- | ---: |")
     assert [line for line in table if line.startswith(r"| my \| model | 2 | 50.0 ± 0.0 |")]
-    assert not [line for line in table if line.count(" | ") not in (9, 8)]
+    assert not [line for line in table if line.count(" | ") not in (9, 8, 5)]
 
 
 def test_the_command_prints_one_line_of_json_and_draws_the_plot(

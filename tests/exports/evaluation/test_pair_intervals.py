@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exports.evaluation import pair_intervals
-from exports.evaluation.pair_intervals import certainty, replicates
+from exports.evaluation.pair_intervals import difference, ends, p_value, replicates
 from exports.evaluation.pair_metrics import PAIRWISE, pairwise
 from exports.evaluation.scoring import Pairs
 from retrieval.ranking.bootstrap import REPLICATES, SEED
@@ -84,24 +84,24 @@ def test_a_figure_lies_within_its_interval() -> None:
     draw = np.random.RandomState(1)
     queries = [[(int(label), label + draw.normal()) for label in (0, 1, 0)] for _ in range(50)]
     one = pairs(*queries)
-    figures, sure = pairwise(one, 0.5), certainty(replicates([one], [0.5]), None)
-    for name in PAIRWISE:
-        low, value, high = (
-            at or 0.0 for at in (sure[name]["low"], figures[name], sure[name]["high"])
-        )
+    figures = pairwise(one, 0.5)
+    for name, drawn in zip(PAIRWISE, replicates([one], [0.5]).T, strict=True):
+        sure = ends(drawn)
+        low, value, high = (at or 0.0 for at in (sure["low"], figures[name], sure["high"]))
         assert 0 < low < value < high
         assert 0.05 < high - low < 0.3
-        assert sure[name]["p"] is None
 
 
 def test_a_system_is_no_better_than_itself_and_better_than_one_that_errs_everywhere() -> None:
     right = replicates([pairs(*[[(1, 0.9), (0, 0.1)]] * 20)], [0.5])
     wrong = replicates([pairs(*[[(1, 0.1), (0, 0.9)]] * 20)], [0.5])
-    assert {one["p"] for one in certainty(right, right).values()} == {1}
-    assert {one["p"] for one in certainty(right, wrong).values()} == {2 / (REPLICATES + 1)}
-    assert {one["p"] for one in certainty(wrong, right).values()} == {2 / (REPLICATES + 1)}
+    assert {p_value(drawn) for drawn in (right - right).T} == {1}
+    assert {p_value(drawn) for drawn in (right - wrong).T} == {2 / (REPLICATES + 1)}
+    assert {p_value(drawn) for drawn in (wrong - right).T} == {2 / (REPLICATES + 1)}
 
 
 def test_without_a_threshold_or_with_one_label_nothing_is_said() -> None:
-    sure = certainty(replicates([pairs([(1, 0.9), (1, 0.1)])], [None]), None)
-    assert {value for one in sure.values() for value in one.values()} == {None}
+    for drawn in replicates([pairs([(1, 0.9), (1, 0.1)])], [None]).T:
+        assert ends(drawn) == {"low": None, "high": None}
+        assert p_value(drawn) is None
+        assert difference([0.5, None], [0.5], drawn) is None
