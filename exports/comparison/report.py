@@ -16,6 +16,7 @@ UNCERTAIN = (
     "are resampled as well."
 )
 Row = Sequence[str]
+Table = tuple[Row, list[Row]]
 
 
 def text(result: Mapping[str, Any]) -> str:
@@ -23,7 +24,7 @@ def text(result: Mapping[str, Any]) -> str:
         "\n".join([_title(result), _counted(result)]),
         "\n".join(aligned(*_figures(result))),
         "\n".join(aligned(*_intervals(result))),
-        *("\n".join(aligned(*one)) for one in _differences(result)),
+        *("\n".join(aligned(*one)) for one in _tested(result)),
         *uncertain_text(result),
         "\n".join([*_reading(result), *result["notes"]]),
     ]
@@ -35,7 +36,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         f"{escape(_title(result))}. {escape(_counted(result))}.",
         table(*_figures(result)),
         table(*_intervals(result)),
-        *(table(*one, left=2) for one in _differences(result)),
+        *(table(*one, left=2) for one in _tested(result)),
         *_uncertain_markdown(result),
         *map(escape, [*_reading(result), *result["notes"]]),
     ]
@@ -51,7 +52,7 @@ def _counted(result: Mapping[str, Any]) -> str:
     return f"{result['way']}: {queries['counted']:,} queries, {queries['dropped']:,} dropped"
 
 
-def _figures(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+def _figures(result: Mapping[str, Any]) -> Table:
     """Ours, then those of papers."""
     ours: list[Row] = [
         (one["name"], str(len(one["runs"])), *_cells(_known(one))) for one in result["systems"]
@@ -77,25 +78,27 @@ def _cells(figures: Mapping[str, Any], *, known: bool = False) -> Iterator[str]:
             yield " ± ".join(as_printed(part) for part in figure.values() if part is not None)
 
 
-def _intervals(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+def _intervals(result: Mapping[str, Any]) -> Table:
     rows: list[Row] = [
         (one["name"], *map(_interval, _known(one).values())) for one in result["systems"]
     ]
     return ("system", *METRICS, *PAIRWISE), rows
 
 
-def _differences(result: Mapping[str, Any]) -> Iterator[tuple[Row, list[Row]]]:
-    """None where a system stands alone."""
-    rows: list[Row] = [
-        (one["name"], name, percent(less["value"]), _interval(less), _p(figure["p"]), over_runs)
-        for one in result["systems"]
-        for name, figure in _known(one).items()
-        for less, over_runs in [(figure["difference"], _p(figure["p_runs"]))]
-        if less
-    ]
+def _tested(result: Mapping[str, Any]) -> Iterator[Table]:
+    return differences({one["name"]: _known(one) for one in result["systems"]}, result["against"])
+
+
+def differences(systems: Mapping[str, Mapping[str, Any]], against: str) -> Iterator[Table]:
+    """A table, a row each system's figure; none where a system stands alone."""
+    rows: list[Row] = []
+    for system, figures in systems.items():
+        for name, figure in figures.items():
+            if less := figure["difference"]:
+                tests = (_p({**figure, **less}[p]) for p in ("p", "p_runs"))
+                rows.append((system, name, percent(less["value"]), _interval(less), *tests))
     if rows:
-        head = (f"less {result['against']}", "figure", "difference", "interval", "p", "over runs")
-        yield head, rows
+        yield (f"less {against}", "figure", "difference", "interval", "p", "over runs"), rows
 
 
 def uncertain_text(result: Mapping[str, Any]) -> Iterator[str]:
@@ -111,7 +114,7 @@ def _uncertain_markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield from map(escape, [UNCERTAIN, *result["uncertain"]["assumed"]])
 
 
-def _uncertain(drawn: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+def _uncertain(drawn: Mapping[str, Any]) -> Table:
     """A row a system, and one for its difference from the system that it is tested against."""
     rows: list[Row] = []
     for one in drawn["systems"]:

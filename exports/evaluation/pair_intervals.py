@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exports.evaluation.pair_metrics import PAIRWISE, columns, predicted_positive
 from exports.evaluation.scoring import Pairs
-from retrieval.ranking.bootstrap import LEVEL, REPLICATES, SEED, Values
+from retrieval.ranking.bootstrap import LEVEL, REPLICATES, SEED, Values, roc_auc
 
 AT_ONCE = 50  # replicates: of 20,000 pairs, 8 MB
 
@@ -78,20 +77,5 @@ def _figures(pairs: Pairs, threshold: float | None, times: Values) -> Values:
             )
             figures[:, 0] = right / (times @ np.array(pairs.sizes, dtype=float))
             figures[:, 1] = 2 * hit / either
-        figures[:, 2] = _areas(labels, scores, times[:, query])
+        figures[:, 2] = roc_auc(labels, scores, times[:, query])
     return figures
-
-
-def _areas(labels: NDArray[np.bool_], scores: Values, weights: Values) -> Values:
-    """How often a positive lies above a negative, ties counting a half; a row a replicate."""
-    order = np.argsort(scores, kind="stable")
-    ranked = scores[order]
-    begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
-    positives, negatives = (
-        np.add.reduceat(weights[:, order] * one[order], begins, axis=1) for one in (labels, ~labels)
-    )
-    below = np.cumsum(negatives, axis=1) - negatives / 2
-    areas: Values = (positives * below).sum(axis=1) / (
-        positives.sum(axis=1) * negatives.sum(axis=1)
-    )
-    return areas

@@ -10,7 +10,7 @@ from core.text.markdown import escape
 from core.text.markdown import table as markdown_table
 from exports.comparison import report
 from exports.comparison.intervals_plot import Column, Estimate
-from exports.comparison.report import NONE, aligned, as_printed, percent
+from exports.comparison.report import NONE, Table, aligned, as_printed, differences, percent
 from exports.experiments.experiment import COUNTED, Figures, System
 
 NOTE = "Figures of the paper are of its own data and models, shown for orientation."
@@ -28,7 +28,14 @@ def text(result: Mapping[str, Any]) -> str:
         answers = "\n".join(aligned(*_answers(result)))
         return "\n\n".join([answers, *result["notes"]])
     counts = ["\n".join(aligned(*_counts(result)))] if result["counts"] else []
-    sets = ("\n".join([_head(one), *aligned(*_table(one))]) for one in result["sets"])
+    sets = (
+        "\n".join(lines)
+        for one in result["sets"]
+        for lines in (
+            [_head(one), *aligned(*_table(one))],
+            *(aligned(*of) for of in _differences(one, result)),
+        )
+    )
     return "\n\n".join([*counts, report.text(result), *sets])
 
 
@@ -38,7 +45,15 @@ def markdown(result: Mapping[str, Any]) -> str:
         notes = map(escape, result["notes"])
         return "\n\n".join([title, markdown_table(*_answers(result)), *notes]) + "\n"
     counts = [markdown_table(*_counts(result))] if result["counts"] else []
-    sets = (f"## {escape(_head(one))}\n\n{markdown_table(*_table(one))}" for one in result["sets"])
+    sets = (
+        part
+        for one in result["sets"]
+        for part in (
+            f"## {escape(_head(one))}",
+            markdown_table(*_table(one)),
+            *(markdown_table(*of, left=2) for of in _differences(one, result)),
+        )
+    )
     return "\n\n".join([title, *counts, report.markdown(result), *sets]) + "\n"
 
 
@@ -155,16 +170,14 @@ def _table(of: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     return ("system", "runs", *names), [*ours, *theirs]
 
 
+def _differences(of: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Table]:
+    return differences({one["name"]: one["figures"] for one in of["systems"]}, result["against"])
+
+
 def _ours(figure: Mapping[str, Any] | None) -> str:
     if figure is None or figure["value"] is None:
         return NONE
-    words = [f"{percent(figure['value'])} ± {percent(figure['deviation'])}"]
-    if less := figure["difference"]:
-        value, low, high = (percent(less[name]) for name in ("value", "low", "high"))
-        words += [f"difference {value} ({low} to {high})", f"p {less['p']:.4f}"]
-    if figure["p_runs"] is not None:
-        words.append(f"over runs {figure['p_runs']:.4f}")
-    return ", ".join(words)
+    return f"{percent(figure['value'])} ± {percent(figure['deviation'])}"
 
 
 def _theirs(figures: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:

@@ -9,20 +9,19 @@
 
 With a threshold, the nearest text counts only from that score on; a question without any positive
 is answered rightly by nothing. Thresholds are chosen on another file, by F1, accuracy or precision.
-Correlations and accuracy without a threshold are also measured on draws of the rows, the same for
-every model: how sure the difference of two models is.
+All figures are also measured on draws of the rows, the same for every model: how sure the
+difference of two models is. Of positives and sentences, whole questions are drawn.
 """
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn import metrics
 
 from core.errors import UserError
 from core.text.clean import question_key
@@ -30,7 +29,7 @@ from retrieval.answering.threshold import TopAnswer, top_answer
 from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.selector import is_selector
-from retrieval.ranking.bootstrap import REPLICATES, SEED, Values
+from retrieval.ranking.bootstrap import REPLICATES, SEED, Values, roc_auc
 from retrieval.ranking.thresholds import By, best_threshold
 from retrieval.registry.registry import resolve_either, trained_form
 from retrieval.training.recipes.materials import Group, Source, read_whole
@@ -38,20 +37,36 @@ from retrieval.vectors.types import Vectors
 
 DEPTHS = (1, 3, 5)  # QBERT's
 DECIMALS = 4
-AT_ONCE = 50  # draws of rows
+EVEN = 0.5
+DRAWN = 2_000_000  # rows, at once
 CELLS = 20_000_000  # of anchors and texts, compared at once
 Scores = NDArray[np.float64]
+Labels = NDArray[np.bool_]
 Rows = NDArray[np.int64]
-Figures = dict[str, float | None]
+Drawn = Mapping[str, Values]  # each figure, a number a draw; NaN where undefined
 T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Measured:
-    figures: Figures
+    figures: Mapping[str, float | None]
     rows: int
     threshold: float | None
-    drawn: Mapping[str, Values] = field(default_factory=dict)  # a figure on each draw of the rows
+    drawn: Drawn
+
+
+@dataclass(frozen=True)
+class _Asked:
+    dev: Sequence[Group] | None  # where a threshold is chosen
+    by: By
+    among: int | None
+
+
+@dataclass(frozen=True)
+class _Scored:
+    units: int  # of which some are drawn: rows, or whole questions
+    figures: Callable[[Rows], Drawn]  # of the units in these places, a row a draw
+    threshold: float | None = None
 
 
 class Model:
@@ -106,112 +121,136 @@ def measure(
     if dev is not None and source.kind in ("sts", "topics"):
         raise UserError(f"No threshold is used for {source.kind}: leave --dev out.")
     groups = read_whole(source)
-    if source.kind == "sts":
-        said, scores = _graded(model, groups)
-        correlations = {
-            name: _rounded(one.item()) for name, one in _correlations(said, scores).items()
-        }
-        drawn = _drawn(len(groups), lambda rows: _correlations(said[rows], scores[rows]))
-        return Measured(correlations, len(groups), None, drawn)
     others = None if dev is None else read_whole(Source(source.kind, dev))
-    if source.kind in ("topics", "positives"):
-        nearest = _Nearest(model, groups, among)
-        threshold = None if others is None else _Nearest(model, others, among).best_threshold(by)
-        figures = nearest.figures(source.kind, threshold)
-        right = nearest.right(source.kind)
-        drawn = _drawn(
-            len(nearest.scores),
-            lambda rows: {name: one[rows].mean(axis=-1) for name, one in right.items()},
-        )
-        return Measured(figures, len(groups), threshold, drawn)
-    labels, scores = _judged(model, groups)
-    threshold = None if others is None else best_threshold(*_judged(model, others), by)
-    figures = _of_pairs(labels, scores, threshold)
-    if source.kind == "sentences":
-        figures |= _of_answers(_best_of_each(groups, labels, scores), threshold)
-    return Measured(figures, len(labels), threshold)
+    scored = MEASURES[source.kind](model, groups, _Asked(others, by, among))
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: undefined
+        every = scored.figures(np.arange(scored.units)[np.newaxis])
+        drawn = _drawn(scored)
+    figures = {name: _rounded(one.item()) for name, one in every.items()}
+    return Measured(figures, len(groups), scored.threshold, drawn)
 
 
-def _best_of_each(
-    groups: Sequence[Group], labels: NDArray[np.bool_], scores: Scores
-) -> list[TopAnswer]:
-    """Of each question's sentences, which stand in a row each."""
-    own: dict[str, list[int]] = {}
-    for place, group in enumerate(groups):
-        own.setdefault(question_key(group.query), []).append(place)
-    return [top_answer(scores[rows].tolist(), labels[rows].tolist()) for rows in own.values()]
-
-
-def _of_answers(best: Sequence[TopAnswer], threshold: float | None) -> Figures:
-    """Of what is nearest to each question, and of that or nothing, where it is not near enough."""
-    figures: Figures = {"Accuracy@1": _rounded(np.mean([one.right for one in best]).item())}
-    if threshold is None:
-        return figures
-    answered = [one for one in best if one.score >= threshold]
-    right = sum(one.right for one in answered)
-    rightly_none = sum(not one.answerable for one in best if one.score < threshold)
-    either = len(answered) + sum(one.answerable for one in best)
-    return figures | {
-        "Accuracy@1, or none": _rounded((right + rightly_none) / len(best)),
-        "F1, or none": _rounded(2 * right / either) if either else None,
-    }
-
-
-def _drawn(rows: int, figures_of: Callable[[Rows], Mapping[str, Values]]) -> dict[str, Values]:
-    """Each figure on REPLICATES draws; `figures_of` some of them, a row a draw."""
+def _drawn(scored: _Scored) -> Drawn:
     random = np.random.RandomState(SEED)
+    at_once = max(1, DRAWN // scored.units)
     parts = [
-        figures_of(random.randint(0, rows, (AT_ONCE, rows))) for _ in range(REPLICATES // AT_ONCE)
+        scored.figures(random.randint(0, scored.units, (min(at_once, left), scored.units)))
+        for left in range(REPLICATES, 0, -at_once)
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _graded(model: Model, groups: Sequence[Group]) -> tuple[Scores, Scores]:
-    """What people said, and the model."""
+def _sts(model: Model, groups: Sequence[Group], _: _Asked) -> _Scored:
     texts = [(group.query, group.candidates[0].question) for group in groups]
     said = np.array([group.candidates[0].label for group in groups])
     scores = model.scores([(one, other, other) for one, other in texts])
     if min(np.ptp(said), np.ptp(scores)) == 0:
         raise UserError("All scores are the same: there is no correlation to measure.")
-    return said, scores
 
+    def correlations(rows: Rows) -> Drawn:
+        ranks = (stats.rankdata(one[rows], axis=-1) for one in (said, scores))
+        return {"Pearson": _pearson(said[rows], scores[rows]), "Spearman": _pearson(*ranks)}
 
-def _correlations(said: Scores, scores: Scores) -> dict[str, Values]:
-    """Along the last axis."""
-    ranks = (stats.rankdata(one, axis=-1) for one in (said, scores))
-    return {"Pearson": _pearson(said, scores), "Spearman": _pearson(*ranks)}
+    return _Scored(len(groups), correlations)
 
 
 def _pearson(one: Values, other: Values) -> Values:
     one, other = (values - values.mean(axis=-1, keepdims=True) for values in (one, other))
-    with np.errstate(invalid="ignore"):  # where all are the same it is undefined
-        correlation: Values = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
+    correlation: Values = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
     return correlation
 
 
-def _judged(model: Model, groups: Sequence[Group]) -> tuple[NDArray[np.bool_], Scores]:
+def _topics(model: Model, groups: Sequence[Group], _: _Asked) -> _Scored:
+    right = _Nearest(model, groups, None).among(1)
+    return _Scored(len(right), lambda rows: {"Accuracy": right[rows].mean(axis=-1)})
+
+
+def _positives(model: Model, groups: Sequence[Group], asked: _Asked) -> _Scored:
+    nearest = _Nearest(model, groups, asked.among)
+    threshold = None
+    if asked.dev is not None:
+        threshold = _Nearest(model, asked.dev, asked.among).best_threshold(asked.by)
+    right = {f"Accuracy@{k}": nearest.among(k) for k in DEPTHS if k <= nearest.best.shape[1]}
+    of_answers = _of_answers(nearest.tops(), threshold)
+    return _Scored(
+        len(nearest.scores),
+        lambda rows: {
+            **{name: one[rows].mean(axis=-1) for name, one in right.items()},
+            **of_answers(rows),
+        },
+        threshold,
+    )
+
+
+def _pairs(model: Model, groups: Sequence[Group], asked: _Asked) -> _Scored:
+    labels, scores = _judged(model, groups)
+    threshold = None if asked.dev is None else best_threshold(*_judged(model, asked.dev), asked.by)
+    of_rows = _of_rows(labels, scores, threshold, np.arange(len(labels)))
+    return _Scored(len(labels), of_rows, threshold)
+
+
+def _sentences(model: Model, groups: Sequence[Group], asked: _Asked) -> _Scored:
+    """A question's sentences stand in a row each, anywhere."""
+    labels, scores = _judged(model, groups)
+    threshold = None if asked.dev is None else best_threshold(*_judged(model, asked.dev), asked.by)
+    numbers: dict[str, int] = {}
+    own = np.array([numbers.setdefault(question_key(one.query), len(numbers)) for one in groups])
+    places = np.split(np.argsort(own, kind="stable"), np.cumsum(np.bincount(own))[:-1])
+    best = [top_answer(scores[rows].tolist(), labels[rows].tolist()) for rows in places]
+    of_rows, of_answers = _of_rows(labels, scores, threshold, own), _of_answers(best, threshold)
+    return _Scored(len(best), lambda rows: {**of_rows(rows), **of_answers(rows)}, threshold)
+
+
+def _judged(model: Model, groups: Sequence[Group]) -> tuple[Labels, Scores]:
     every = [(group.query, one) for group in groups for one in group.candidates]
     answered = any(one.answer for _, one in every)
     texts = [
         (query, one.question, one.answer if answered else one.question) for query, one in every
     ]
-    labels = np.array([one.label >= 0.5 for _, one in every])
+    labels = np.array([one.label >= EVEN for _, one in every])
     return labels, model.scores(texts)
 
 
-def _of_pairs(labels: NDArray[np.bool_], scores: Scores, threshold: float | None) -> Figures:
-    figures: Figures = {}
-    if threshold is not None:
-        taken = scores >= threshold
-        figures = {
-            "Accuracy": _rounded(metrics.accuracy_score(labels, taken)),
-            "Precision": _rounded(metrics.precision_score(labels, taken, zero_division=math.nan)),
-            "Recall": _rounded(metrics.recall_score(labels, taken, zero_division=math.nan)),
-            "F1": _rounded(metrics.f1_score(labels, taken, zero_division=math.nan)),
+def _of_rows(
+    labels: Labels, scores: Scores, threshold: float | None, own: Rows
+) -> Callable[[Rows], Drawn]:
+    """`own`: the unit of each row."""
+    taken = np.zeros_like(labels) if threshold is None else scores >= threshold
+    every, right, both, hits, positives = (
+        np.bincount(own, one)
+        for one in (np.ones(len(own)), labels == taken, labels & taken, taken, labels)
+    )
+
+    def figures(drawn: Rows) -> Drawn:
+        times = np.array([np.bincount(one, minlength=len(every)) for one in drawn], float)
+        area = {"ROC-AUC": roc_auc(labels, scores, times[:, own])}
+        if threshold is None:
+            return area
+        return {
+            "Accuracy": (times @ right) / (times @ every),
+            "Precision": (times @ both) / (times @ hits),
+            "Recall": (times @ both) / (times @ positives),
+            "F1": 2 * (times @ both) / (times @ (hits + positives)),
+            **area,
         }
-    both = 0 < labels.sum() < len(labels)
-    figures["ROC-AUC"] = _rounded(metrics.roc_auc_score(labels, scores)) if both else None
+
     return figures
+
+
+def _of_answers(best: Sequence[TopAnswer], threshold: float | None) -> Callable[[Rows], Drawn]:
+    """Of what is nearest to each question, and of that or nothing, where it is not near enough."""
+    right = np.array([one.right for one in best])
+    if threshold is None:
+        return lambda rows: {"Accuracy@1": right[rows].mean(axis=-1)}
+    answerable = np.array([one.answerable for one in best])
+    answered = np.array([one.score >= threshold for one in best])
+    or_none = np.where(answered, right, ~answerable)
+    both, either = right & answered, answered.astype(int) + answerable
+    return lambda rows: {
+        "Accuracy@1": right[rows].mean(axis=-1),
+        "Accuracy@1, or none": or_none[rows].mean(axis=-1),
+        "F1, or none": 2 * both[rows].sum(axis=-1) / either[rows].sum(axis=-1),
+    }
 
 
 class _Nearest:
@@ -237,7 +276,7 @@ class _Nearest:
 
     def _search(
         self, model: Model, anchors: Sequence[str], place: Mapping[str, int]
-    ) -> tuple[NDArray[np.int64], Scores]:
+    ) -> tuple[Rows, Scores]:
         depth = min(max(DEPTHS), len(place))
         texts, asked = model.vectors(list(place)), model.vectors(anchors)
         best = np.empty((len(anchors), depth), np.int64)
@@ -253,22 +292,12 @@ class _Nearest:
             scores[start : start + rows] = np.take_along_axis(cosines, order, axis=1)
         return best, scores
 
-    def figures(self, kind: str, threshold: float | None) -> Figures:
-        figures = {name: _rounded(right.mean()) for name, right in self.right(kind).items()}
-        return figures if kind == "topics" else figures | _of_answers(self._tops(), threshold)
-
-    def right(self, kind: str) -> dict[str, NDArray[np.bool_]]:
-        """Of each anchor, by the names of the figures."""
-        if kind == "topics":
-            return {"Accuracy": self._among(1)}
-        return {f"Accuracy@{k}": self._among(k) for k in DEPTHS if k <= self.best.shape[1]}
-
     def best_threshold(self, by: By) -> float:
         """By which the nearest text is the right one."""
-        right = np.array([one.right for one in self._tops()])
+        right = np.array([one.right for one in self.tops()])
         return best_threshold(right, self.scores[:, 0], by)
 
-    def _tops(self) -> list[TopAnswer]:
+    def tops(self) -> list[TopAnswer]:
         return [
             TopAnswer(score, right=place in own, answerable=bool(own))
             for own, place, score in zip(
@@ -276,9 +305,19 @@ class _Nearest:
             )
         ]
 
-    def _among(self, k: int) -> NDArray[np.bool_]:
+    def among(self, k: int) -> Labels:
         every = zip(self._own, self.best.tolist(), strict=True)
         return np.array([bool(own & set(best[:k])) for own, best in every])
+
+
+MEASURES: Mapping[str, Callable[[Model, Sequence[Group], _Asked], _Scored]] = {
+    "sts": _sts,
+    "topics": _topics,
+    "positives": _positives,
+    "pairs": _pairs,
+    "spans": _pairs,
+    "sentences": _sentences,
+}
 
 
 def _rounded(value: float) -> float | None:

@@ -157,6 +157,12 @@ def test_the_best_of_a_question_s_own_sentences_counts_or_none_of_them(
     assert found.figures["Accuracy@1, or none"] == pytest.approx((hits + none) / 3, abs=1e-4)
     f1 = 2 * hits / (sum(answered.values()) + 2)
     assert found.figures["F1, or none"] == pytest.approx(f1, abs=1e-4)
+    draw = np.random.RandomState(SEED).randint(0, 3, 3)
+    drawn = [list(places)[question] for question in draw]  # with all sentences of each
+    assert found.drawn["Accuracy@1"][0] == pytest.approx(np.mean([right[name] for name in drawn]))
+    taken = [scores[row] >= found.threshold for name in drawn for row in places[name]]
+    labels = [rows[row]["label"] == 1 for name in drawn for row in places[name]]
+    assert found.drawn["Accuracy"][0] == pytest.approx(np.mean(np.equal(taken, labels)))
 
 
 def test_pairs_are_measured_at_the_threshold_of_another_file(tmp_path: Path, model: Model) -> None:
@@ -176,6 +182,26 @@ def test_pairs_are_measured_at_the_threshold_of_another_file(tmp_path: Path, mod
     assert found.figures["F1"] == pytest.approx(metrics.f1_score(labels, taken), abs=1e-4)
     assert found.figures["ROC-AUC"] == pytest.approx(auc, abs=1e-4)
     assert list(measure(model, test).figures) == ["ROC-AUC"]  # without a threshold
+    draw = np.random.RandomState(SEED).randint(0, len(labels), len(labels))
+    for name, figure in (
+        ("Accuracy", metrics.accuracy_score),
+        ("Precision", metrics.precision_score),
+        ("Recall", metrics.recall_score),
+        ("F1", metrics.f1_score),
+    ):
+        assert found.drawn[name][0] == pytest.approx(figure(labels[draw], taken[draw]))
+    auc = metrics.roc_auc_score(labels[draw], scores[draw])
+    assert found.drawn["ROC-AUC"][0] == pytest.approx(auc)
+    assert {len(drawn) for drawn in found.drawn.values()} == {REPLICATES}
+
+
+def test_what_is_undefined_is_none_on_all_rows_and_no_number_on_a_draw(
+    tmp_path: Path, model: Model
+) -> None:
+    rows = [{"question1": "bake", "question2": "bread", "label": 1}] * 2
+    found = measure(model, written(tmp_path / "pairs.jsonl", "pairs", rows))
+    assert found.figures == {"ROC-AUC": None}
+    assert np.isnan(found.drawn["ROC-AUC"]).all()
 
 
 def test_a_selector_measures_pairs_and_looks_for_nothing(tmp_path: Path) -> None:
