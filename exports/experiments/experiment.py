@@ -35,7 +35,7 @@ last one alone; its `base` may be one for each kind of model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ from retrieval.ranking.thresholds import BY, By
 from retrieval.registry.training_record import NAME
 from retrieval.training.data.release_splits import SPLITS
 from retrieval.training.recipes import settings
-from retrieval.training.recipes.materials import Source, located
+from retrieval.training.recipes.materials import KINDS, Source, located
 from retrieval.training.recipes.recipe import MOST_STAGES, OF_STAGE, load_yaml
 from retrieval.training.recipes.settings import Fault, Values, known_only
 
@@ -67,20 +67,8 @@ KNOWN = (
 )
 COUNTED = ("queries", "candidates")
 MAY_CHANGE = ("base", "precision", "seeds", LAMBDA, LAST, *OF_STAGE)
-_OF_PAIRS = ("Accuracy", "Precision", "Recall", "F1", "ROC-AUC")
-_OR_NONE = ("Accuracy@1", "Accuracy@1, or none", "F1, or none")
-# What is measured on a set, by its kind.
-FIGURES: Mapping[str, Sequence[str]] = {
-    "sts": ("Pearson", "Spearman"),
-    "topics": ("Accuracy",),
-    "positives": ("Accuracy@1", "Accuracy@3", "Accuracy@5", *_OR_NONE[1:]),
-    "pairs": _OF_PAIRS,
-    "spans": _OF_PAIRS,
-    "sentences": (*_OF_PAIRS, *_OR_NONE),
-}
 ACCURACY = "Accuracy"  # of answers
 SEARCHES = ("neural", "bm25")
-SEARCHED = ("topics", "positives")  # by a retriever alone
 
 Figure = tuple[float, float | None]  # in percent, with the deviation
 Figures = Mapping[str, Figure]
@@ -230,7 +218,7 @@ def _size(values: object, where: str) -> dict[str, Any]:
 
 def _set(name: str, values: object, folder: Path) -> MeasuredSet:
     given = known_only(values, ("kind", "file", "dev", "by", "among"), f"the set {name}")
-    kind = settings.one_of(f"the kind of {name}", given.get("kind"), tuple(FIGURES))
+    kind = settings.one_of(f"the kind of {name}", given.get("kind"), tuple(KINDS))
     dev, among = given.get("dev"), given.get("among")
     return MeasuredSet(
         name,
@@ -285,7 +273,7 @@ def _system(name: str, values: object, folder: Path, kinds: Mapping[str, str]) -
         },
         {metric: _figure(name, of) for metric, of in paper.items() if metric not in kinds},
         {
-            one: _figures(name, known_only(paper[one], FIGURES[kind], f"{one} of {name}"))
+            one: _figures(name, known_only(paper[one], KINDS[kind].figures, f"{one} of {name}"))
             for one, kind in kinds.items()
             if one in paper
         },

@@ -22,7 +22,7 @@ from exports.comparison.named_runs import NamedRuns
 from exports.evaluation.pair_intervals import difference, ends
 from exports.evaluation.score_model import ScoreRequest, score
 from exports.experiments.answers import run_answers
-from exports.experiments.experiment import SEARCHED, Experiment, MeasuredSet, System
+from exports.experiments.experiment import Experiment, MeasuredSet, System
 from exports.experiments.sizes import NO_ANSWERS
 from exports.experiments.table import NOTE, markdown, printed
 from exports.experiments.training import Begin, Run, Step, Training, best, change
@@ -33,6 +33,13 @@ from retrieval.training.lazy import measure_material
 from retrieval.training.recipes.recipe import Recipe, read_recipe
 
 SPLITS = ("test", "dev")
+SEARCHED = "which is searched: an answer selector cannot look for the nearest of many texts"
+# Of a kind of set, the models that cannot be measured on it, and why.
+UNABLE = {
+    "topics": ("selector", SEARCHED),
+    "positives": ("selector", SEARCHED),
+    "ranks": ("retriever", "whose ranks are read as a whole: a retriever reads two texts"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ def run_experiment(
     if judge:
         raise UserError(NO_ANSWERS.format(experiment.name))
     recipes = dict(_recipes(run))
-    _require_retrievers(experiment, recipes)
+    _require_able(experiment, recipes)
     _require_heads(experiment, recipes)
     measured = [_there(run, one) for one in experiment.sets]
     sets = (file for one in measured for file in (one.source.file, one.dev) if file)
@@ -125,15 +132,13 @@ def _there(run: Run, one: MeasuredSet) -> MeasuredSet:
     return replace(one, source=replace(one.source, file=file), dev=dev and run.there(kind, dev))
 
 
-def _require_retrievers(experiment: Experiment, recipes: Mapping[str, Recipe]) -> None:
-    """Where a set is searched."""
-    selectors = {name for name, recipe in recipes.items() if recipe.kind == "selector"}
+def _require_able(experiment: Experiment, recipes: Mapping[str, Recipe]) -> None:
+    """To be measured on the sets."""
     for one in experiment.sets:
-        if one.source.kind in SEARCHED and (those := selectors - set(experiment.teachers)):
-            raise UserError(
-                f"{experiment.name} measures {min(those)} on {one.name}, which is searched: an "
-                "answer selector cannot look for the nearest of many texts."
-            )
+        kind, why = UNABLE.get(one.source.kind, ("", ""))
+        of_kind = {name for name, recipe in recipes.items() if recipe.kind == kind}
+        if those := of_kind - set(experiment.teachers):
+            raise UserError(f"{experiment.name} measures {min(those)} on {one.name}, {why}.")
 
 
 def _require_heads(experiment: Experiment, recipes: Mapping[str, Recipe]) -> None:

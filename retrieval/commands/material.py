@@ -26,11 +26,11 @@ from retrieval.training.building.ranks import (
 from retrieval.training.building.shards import read_manifest, shards_of
 from retrieval.training.building.spans import OBJECTIVES, build_spans
 from retrieval.training.lazy import measure_material
+from retrieval.training.recipes.materials import KINDS
 
 app = Noun(
     "Materials that models learn from beside releases: ranks, documents, spans, measure, verify."
 )
-MEASURED = ["sts", "topics", "positives", "pairs", "sentences", "spans"]
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the material.")]
 
 Epochs = Annotated[
@@ -137,7 +137,9 @@ def _measured(result: Result) -> Rendered:
 @app.verb("measure", render=_measured)
 def measure(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or a folder built here.")],
-    kind: Annotated[str, choice("--kind", MEASURED, "What the file holds, see docs/training.md.")],
+    kind: Annotated[
+        str, choice("--kind", list(KINDS), "What the file holds, see docs/training.md.")
+    ],
     model: Annotated[
         str, typer.Option(help="Registered model, folder, or sentence-transformers name.")
     ],
@@ -159,7 +161,7 @@ def measure(
     ] = None,
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
-    """Measure a model on a material: correlation, accuracy among topics or texts, or of pairs."""
+    """Measure a model: correlation, accuracy among topics or texts, or of pairs or ranks."""
     measured = measure_material(
         model, kind=kind, file=file, dev=dev, by=by, among=among, device=device
     )

@@ -143,11 +143,17 @@ def trained_form(model: str) -> str | None:
     place = Path(model).resolve()
     if registered := registered_at(str(place)):
         return str(registered.form)
+    training = training_at(place)
+    return training.form if training else None
+
+
+def training_at(place: Path) -> Training | None:
+    """That left the model in this folder."""
     folder = place.parent.parent  # as of seed-1/model
     if not (place.is_dir() and (folder / FILE).is_file()):
         return None
     training = parse_training(read_training(folder))
-    return training.form if any(folder / one.model == place for one in training.seeds) else None
+    return training if any(folder / one.model == place for one in training.seeds) else None
 
 
 def _verified(name: str) -> TrainedModel | None:

@@ -41,13 +41,16 @@ class TrainedSelector:
 
     def score_all(self, triplets: Sequence[tuple[str, str, str]]) -> list[float]:
         """Of (query, question, answer), in their order."""
-        inputs = [
-            (query, parts(self.form, question, answer)) for query, question, answer in triplets
-        ]
+        return self.score_inputs(
+            [(query, parts(self.form, question, answer)) for query, question, answer in triplets]
+        )
+
+    def score_inputs(self, inputs: Sequence[tuple[str, Sequence[str]]]) -> list[float]:
+        """Of a first text with those that follow it."""
         if not inputs:
             return []
         scores: list[float] = self._model.predict(
-            inputs, batch_size=BATCH, show_progress_bar=False
+            list(inputs), batch_size=BATCH, show_progress_bar=False
         ).tolist()
         return scores
 

@@ -6,6 +6,7 @@
                                the file's first so many
     pairs, sentences, spans    accuracy, precision, recall, F1 at a threshold, and ROC-AUC
     sentences                  also accuracy@1: the best of a question's own sentences is right
+    ranks                      as pairs, of whole ranks; the threshold is 0.5 if none is chosen
 
 With a threshold, the nearest text counts only from that score on; a question without any positive
 is answered rightly by nothing. Thresholds are chosen on another file, by F1, accuracy or precision.
@@ -16,6 +17,7 @@ difference of two models is. Of positives and sentences, whole questions are dra
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,8 +33,9 @@ from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.selector import is_selector
 from retrieval.ranking.bootstrap import REPLICATES, SEED, Values, roc_auc
 from retrieval.ranking.thresholds import By, best_threshold
-from retrieval.registry.registry import resolve_either, trained_form
-from retrieval.training.recipes.materials import Group, Source, read_whole
+from retrieval.registry.registry import resolve_either, trained_form, training_at
+from retrieval.training.data.examples import read
+from retrieval.training.recipes.materials import RANK_FORMS, Group, Source, read_whole
 from retrieval.vectors.types import Vectors
 
 DEPTHS = (1, 3, 5)  # QBERT's
@@ -76,7 +79,7 @@ class Model:
         model = resolve_either(name)
         self._selector = load_selector(Path(model), device) if is_selector(Path(model)) else None
         self._encoder = None if self._selector else load_encoder(model, device)
-        self._form = trained_form(model)
+        self._form, self._rank_form = trained_form(model), _rank_form(model)
 
     def scores(self, triplets: Sequence[tuple[str, str, str]]) -> Scores:
         """Of a text, and a question with its answer; a text alone stands for both of these."""
@@ -92,6 +95,13 @@ class Model:
         cosines: Scores = np.einsum("ij,ij->i", ones, others, dtype=np.float64)
         return cosines
 
+    def rank_scores(self, groups: Sequence[Group]) -> Scores:
+        """Of whole ranks. UserError of a retriever: it reads two texts."""
+        if self._selector is None:
+            raise UserError("A rank is read as a whole: name an answer selector.")
+        inputs = [read("selector", self._rank_form, one.query, one.candidates[0]) for one in groups]
+        return np.asarray(self._selector.score_inputs(inputs), np.float64)
+
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """UserError of a selector: it would read each text beside each other one."""
         if self._encoder is None:
@@ -99,6 +109,14 @@ class Model:
                 "An answer selector cannot look for the nearest of many texts: name a retriever."
             )
         return self._encoder.encode_questions(texts)
+
+
+def _rank_form(model: str) -> str:
+    """In which its training read ranks last."""
+    training = training_at(Path(model).resolve())
+    stages = training.recipe.get("stages", ()) if training else ()
+    forms = [task["form"] for stage in stages for task in stage["tasks"]]
+    return next((form for form in reversed(forms) if form in RANK_FORMS), RANK_FORMS[0])
 
 
 def _each_once(encode: Callable[[list[T]], Vectors], texts: Sequence[T]) -> Vectors:
@@ -182,9 +200,12 @@ def _positives(model: Model, groups: Sequence[Group], asked: _Asked) -> _Scored:
     )
 
 
-def _pairs(model: Model, groups: Sequence[Group], asked: _Asked) -> _Scored:
+def _pairs(
+    model: Model, groups: Sequence[Group], asked: _Asked, *, usual: float | None = None
+) -> _Scored:
+    """`usual`: the threshold where none is chosen."""
     labels, scores = _judged(model, groups)
-    threshold = None if asked.dev is None else best_threshold(*_judged(model, asked.dev), asked.by)
+    threshold = usual if asked.dev is None else best_threshold(*_judged(model, asked.dev), asked.by)
     of_rows = _of_rows(labels, scores, threshold, np.arange(len(labels)))
     return _Scored(len(labels), of_rows, threshold)
 
@@ -202,6 +223,9 @@ def _sentences(model: Model, groups: Sequence[Group], asked: _Asked) -> _Scored:
 
 
 def _judged(model: Model, groups: Sequence[Group]) -> tuple[Labels, Scores]:
+    if groups[0].candidates[0].rank:
+        first = np.array([group.candidates[0].label >= EVEN for group in groups])
+        return first, model.rank_scores(groups)
     every = [(group.query, one) for group in groups for one in group.candidates]
     answered = any(one.answer for _, one in every)
     texts = [
@@ -317,6 +341,7 @@ MEASURES: Mapping[str, Callable[[Model, Sequence[Group], _Asked], _Scored]] = {
     "pairs": _pairs,
     "spans": _pairs,
     "sentences": _sentences,
+    "ranks": partial(_pairs, usual=EVEN),
 }
 
 

@@ -40,6 +40,7 @@ DATA = "$QUORUM_DATA"
 RELEASE = "release"
 POSITIVES = "positives"
 STS = "sts"
+RANKS = "ranks"
 RANK_FORMS = ("RANK", "QRANK")  # the pairs of a rank; the query before them
 NAME_LENGTH = 60
 
@@ -91,6 +92,7 @@ class Kind:
     # Of these, the ones that a row of train must not share with one of dev.
     own: Callable[[Group], Iterable[str]]
     forms: Mapping[str, tuple[str, ...]]  # by the kind of model
+    figures: tuple[str, ...]  # what is measured on it
 
 
 def of_release(train: Iterable[QueryRecord], dev: Iterable[QueryRecord]) -> Material:
@@ -197,11 +199,11 @@ def _rows(source: Source, kind: Kind) -> Iterator[tuple[Path, Row]]:
 
 
 def questions_of(source: Source) -> set[str]:
-    """Keys of those of which a model that is measured by it may know none: what these are to find
-    may be what it learned. Of a release, those of its dev and test."""
+    """Keys of those of which a model that is measured by it may know none: what these are to find,
+    or is ranked for them, may be what it learned. Of a release, those of its dev and test."""
     if source.kind == RELEASE:
         return read_release(source.file).held_out()
-    questions = _query if source.kind == POSITIVES else KINDS[source.kind].questions
+    questions = _query if source.kind in (POSITIVES, RANKS) else KINDS[source.kind].questions
     return {question_key(text) for group in read_whole(source) for text in questions(group)}
 
 
@@ -299,6 +301,8 @@ def _all_texts(group: Group) -> Iterator[str]:
 
 
 _BESIDE = {"retriever": ("QQ",), "selector": ("QQ",)}  # one text beside another
+_OF_PAIRS = ("Accuracy", "Precision", "Recall", "F1", "ROC-AUC")
+_OR_NONE = ("Accuracy@1, or none", "F1, or none")
 KINDS: Mapping[str, Kind] = {
     "pairs": Kind(
         (("question1",), ("question2",), ("is_duplicate", "label")),
@@ -306,15 +310,40 @@ KINDS: Mapping[str, Kind] = {
         _all_texts,
         _all_texts,
         FORMS,
+        _OF_PAIRS,
     ),
-    POSITIVES: Kind((("anchor",), ("positive",)), _positives, _all_texts, _all_texts, _BESIDE),
-    "topics": Kind((("question",), ("topic",)), _topics, _query, _query, _BESIDE),
+    POSITIVES: Kind(
+        (("anchor",), ("positive",)),
+        _positives,
+        _all_texts,
+        _all_texts,
+        _BESIDE,
+        ("Accuracy@1", "Accuracy@3", "Accuracy@5", *_OR_NONE),
+    ),
+    "topics": Kind((("question",), ("topic",)), _topics, _query, _query, _BESIDE, ("Accuracy",)),
     "sentences": Kind(
-        (("question",), ("sentence",), ("label",)), _sentences, _query, _query, _BESIDE
+        (("question",), ("sentence",), ("label",)),
+        _sentences,
+        _query,
+        _query,
+        _BESIDE,
+        (*_OF_PAIRS, "Accuracy@1", *_OR_NONE),
     ),
-    "spans": Kind((("left",), ("right",), ("label",)), _spans, _query, _query, _BESIDE),
-    STS: Kind((("sentence1",), ("sentence2",), ("score",)), _sts, _all_texts, _all_texts, _BESIDE),
-    "ranks": Kind(
-        (("query",), ("pairs",), ("label",)), _ranks, _all_texts, _query, {"selector": RANK_FORMS}
+    "spans": Kind((("left",), ("right",), ("label",)), _spans, _query, _query, _BESIDE, _OF_PAIRS),
+    STS: Kind(
+        (("sentence1",), ("sentence2",), ("score",)),
+        _sts,
+        _all_texts,
+        _all_texts,
+        _BESIDE,
+        ("Pearson", "Spearman"),
+    ),
+    RANKS: Kind(
+        (("query",), ("pairs",), ("label",)),
+        _ranks,
+        _all_texts,
+        _query,
+        {"selector": RANK_FORMS},
+        _OF_PAIRS,
     ),
 }

@@ -47,6 +47,7 @@ DISTILLED = {
 
 QUESTIONS = [{"question": "how do i bake", "answers": ["ten minutes"]}]
 BOTH = ("retriever", "selector")
+KINDS = ("STS", "Ranks")  # of sets
 
 
 def written(path: Path, values: object) -> Path:
@@ -91,8 +92,15 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     columns = ("sentence1", "sentence2", "score")
     lines = [json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows]
     (tmp_path / "sts.jsonl").write_text("".join(lines))
+    (tmp_path / "ranks.jsonl").write_text(
+        "".join(
+            json.dumps({"query": "x", "pairs": [[one, "z"], [other, "z"]], "label": number}) + "\n"
+            for number, (one, other) in enumerate((("a yes", "b no"), ("c d", "b yes")))
+        )
+    )
     values = yaml.safe_load(experiment.read_text())
-    written(experiment, values | {"sets": {"STS": {"kind": "sts", "file": "sts.jsonl"}}})
+    sets = {name: {"kind": name.lower(), "file": f"{name.lower()}.jsonl"} for name in KINDS}
+    written(experiment, values | {"sets": sets})
 
     def run() -> dict[str, Any]:
         quorum("experiment", str(experiment), *words, "--device", "cpu", "--json")
@@ -109,6 +117,10 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     # One of the set's questions is a query of train.
     assert found["notes"][1].endswith("asks the same question: 1 row of release.")
     assert {one["name"] for one in found["sets"][0]["systems"]} == {"plain", "distilled"}
+    for of_set, figure in zip(found["sets"], ("Pearson", "Accuracy"), strict=True):
+        ours, theirs = (one["figures"][figure] for one in of_set["systems"])
+        assert ours["difference"] is None
+        assert theirs["difference"].keys() == {"value", "low", "high", "p"}
     [theirs] = found["papers"]["systems"]
     assert theirs["figures"] == {
         "P@1": {"value": pytest.approx(0.508), "deviation": pytest.approx(0.004)},
@@ -116,6 +128,7 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     }
     report = Path(found["report"])
     assert "50.8 ± 0.4" in report.read_text()
+    assert report.read_text().count("| less plain | figure | difference | interval | p |") == 3
     assert {path.suffix for path in report.parent.iterdir()} == {".md", ".json", ".svg"}
     assert str(tmp_path) not in report.with_suffix(".json").read_text()
 
@@ -199,7 +212,7 @@ def test_a_size_that_there_is_not_is_refused_before_anything_is_trained(
             {"systems": {"a": {"recipe": "a.yaml", "lacks": "it"}}},
             "the system a has a recipe, so that it cannot lack anything",
         ),
-        ({"sets": {"s": {"kind": "ranks"}}}, "the kind of s is 'ranks', and must be one of sts"),
+        ({"sets": {"s": {"kind": "texts"}}}, "the kind of s is 'texts', and must be one of pairs"),
         ({"sets": {"s": {"kind": "sts"}}}, "file of s is left out, and must be a text"),
         (
             {
@@ -234,13 +247,20 @@ def test_a_set_that_is_missing_or_cannot_be_searched_is_named_before_anything_is
     settings.MODELS_DIR = tmp_path / "models"
     words = ["--release", str(release(tmp_path / "demo-1")), "--out", str(tmp_path / "out")]
     values = yaml.safe_load(experiment.read_text())
-    for kind, expected in (
-        ("topics", "measures (plain|distilled) on S, which is searched: an answer selector cannot"),
+    for kind, plain, expected in (
+        ("ranks", {"kind": "retriever"}, "measures plain on S, whose ranks are read as a whole"),
+        (
+            "topics",
+            {},
+            "measures (plain|distilled) on S, which is searched: an answer selector cannot",
+        ),
         (
             "pairs",
+            {},
             "table lacks .*none.tsv: docs/training.md and the paper.s page",
         ),
     ):
+        written(tmp_path / "plain.yaml", {**PLAIN, **plain})
         written(experiment, values | {"sets": {"S": {"kind": kind, "file": "none.tsv"}}})
         with pytest.raises(Error, match=expected):
             quorum("experiment", str(experiment), *words, "--size", "cpu")

@@ -13,11 +13,12 @@ from sklearn import metrics
 
 from core.command import Error
 from core.errors import UserError
+from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.ranking.bootstrap import REPLICATES, SEED
 from retrieval.training.evaluation import evaluators
 from retrieval.training.evaluation.evaluators import Model, measure
-from retrieval.training.recipes.materials import Source, read_whole
-from tests.retrieval.answering.saved import selector_folder
+from retrieval.training.recipes.materials import KINDS, Source, read_whole
+from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
@@ -213,6 +214,68 @@ def test_a_selector_measures_pairs_and_looks_for_nothing(tmp_path: Path) -> None
     topics = written(tmp_path / "t.jsonl", "topics", [{"question": "a", "topic": "b"}])
     with pytest.raises(UserError, match="cannot look for the nearest of many texts"):
         measure(selector, topics)
+
+
+@pytest.mark.parametrize("form", ["RANK", "QRANK", None])
+def test_a_selector_tells_of_whole_ranks_which_are_as_they_were_made(
+    tmp_path: Path, form: str | None
+) -> None:
+    """As its training read them last; without one, without the query."""
+    training = tmp_path / "training"
+    if form:
+        of_task = ({"material": "some", "form": one} for one in ("RANK", form, "QAQ"))
+        training_folder(training, recipe={"stages": [{"tasks": [task]} for task in of_task]})
+    folder = selector_folder(training / "seed-2" / "model", "QAQ")
+    selector = Model(str(folder), "cpu")
+    rows: list[dict[str, Any]] = [
+        {"query": query, "pairs": [[one, "a"], [other, "b"]], "label": number % 2}
+        for number, (query, one, other) in enumerate(
+            zip(WORDS[:8], WORDS[1:9], WORDS[8:16], strict=True)
+        )
+    ]
+    found = measure(selector, written(tmp_path / "ranks.jsonl", "ranks", rows))
+    network = load_selector(folder, "cpu")._model
+    texts = [
+        [*([row["query"]] if form == "QRANK" else []), *(" ".join(pair) for pair in row["pairs"])]
+        for row in rows
+    ]
+    scores = network.predict([(first, others) for first, *others in texts])
+    labels = np.array([row["label"] == 1 for row in rows])
+    assert found.threshold == 0.5
+    assert found.figures["Accuracy"] == pytest.approx(np.mean((scores >= 0.5) == labels), abs=1e-4)
+    assert found.figures["ROC-AUC"] == pytest.approx(
+        metrics.roc_auc_score(labels, scores), abs=1e-4
+    )
+    source = Source("ranks", tmp_path / "ranks.jsonl")
+    tuned = measure(selector, source, dev=source.file)
+    assert tuned.threshold in scores
+    assert (tuned.figures["F1"] or 0) >= (found.figures["F1"] or 0)
+
+
+def test_a_retriever_reads_no_ranks(tmp_path: Path, model: Model) -> None:
+    rows = [{"query": "a", "pairs": [["b", ""], ["c", ""]], "label": 1}]
+    with pytest.raises(UserError, match="read as a whole: name an answer selector"):
+        measure(model, written(tmp_path / "ranks.jsonl", "ranks", rows))
+
+
+def test_every_kind_is_measured_by_the_figures_that_it_is_said_to_have(
+    tmp_path: Path, model: Model
+) -> None:
+    """An experiment takes a paper's figures of these names."""
+    assert set(evaluators.MEASURES) == set(KINDS)
+    for kind, columns in (
+        ("sts", ("sentence1", "sentence2", "score")),
+        ("topics", ("question", "topic")),
+        ("positives", ("anchor", "positive")),
+        ("pairs", ("question1", "question2", "label")),
+        ("spans", ("left", "right", "label")),
+        ("sentences", ("question", "sentence", "label")),
+    ):
+        texts = zip(WORDS[:8], WORDS[8:16], [0, 1] * 4, strict=True)
+        rows = [dict(zip(columns, row, strict=False)) for row in texts]
+        source = written(tmp_path / f"{kind}.jsonl", kind, rows)
+        found = measure(model, source, dev=None if kind in ("sts", "topics") else source.file)
+        assert set(found.figures) == set(found.drawn) == set(KINDS[kind].figures)
 
 
 def test_a_selector_that_reads_answers_is_measured_with_them(tmp_path: Path) -> None:
