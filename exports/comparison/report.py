@@ -177,4 +177,4 @@ def as_printed(share: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.1f}"
+    return NONE if share is None else f"{100 * share:z.1f}"

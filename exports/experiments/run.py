@@ -49,6 +49,7 @@ class Measurable:
     system: System
     runs: NamedRuns
     models: tuple[str, ...]
+    recipe: Recipe
     training: Training | None = None  # None: it is measured as it is
 
 
@@ -102,6 +103,7 @@ def run_experiment(
         "papers": {"note": NOTE, "systems": papers, "hit_at": []} if experiment.source else None,
         "counts": _counts(run),
         "sets": [_measured(run, one, measurable) for one in measured],
+        "models": [_told(one) for one in measurable],
         "notes": [
             run.note(recipes.values()),
             *run.held_out(one.training for one in measurable if one.training),
@@ -167,7 +169,7 @@ def _measurable(run: Run, recipes: Mapping[str, Recipe]) -> Iterator[Measurable]
     trained = run.train_all(wanted, len(taught) + 1, len(recipes))
     for system in experiment.systems:
         if system.name in trained:
-            yield _as_trained(system, trained[system.name])
+            yield _as_trained(system, wanted[system.name], trained[system.name])
         elif system.untrained:
             run.begin(f"Measuring {system.name} as it is", 0)
             yield _as_it_is(run, system, recipes[system.name])
@@ -180,18 +182,34 @@ def _as_it_is(run: Run, system: System, recipe: Recipe) -> Measurable:
         score(ScoreRequest(recipe.base, run.release, split, recipe.form, run.device), own)
         own.replace(path)
     return Measurable(
-        system, NamedRuns(system.name, (runs["test"],), (runs["dev"],)), (recipe.base,)
+        system, NamedRuns(system.name, (runs["test"],), (runs["dev"],)), (recipe.base,), recipe
     )
 
 
-def _as_trained(system: System, training: Training) -> Measurable:
+def _as_trained(system: System, recipe: Recipe, training: Training) -> Measurable:
     folder = Path(site.MODELS_DIR) / training["name"]
     test, dev = (
         tuple(folder / "runs" / f"{split}.seed-{one['seed']}.run" for one in training["trainings"])
         for split in SPLITS
     )
     models = tuple(str(folder / one["model"]) for one in training["trainings"])
-    return Measurable(system, NamedRuns(system.name, test, dev), models, training)
+    return Measurable(system, NamedRuns(system.name, test, dev), models, recipe, training)
+
+
+def _told(one: Measurable) -> dict[str, Any]:
+    """What a reader must know of a system to say what differs between two."""
+    recipe, training = one.recipe, one.training
+    stages = [
+        [f"{task.objective} on {task.material}" for task in stage.tasks] for stage in recipe.stages
+    ]
+    return {
+        "name": one.system.name,
+        "kind": recipe.kind,
+        "form": recipe.form,
+        "base": Path(recipe.base).name,
+        "learned": stages if training else [],
+        "chosen": training["chosen"] if training else {},
+    }
 
 
 def _measured(run: Run, of: MeasuredSet, systems: list[Measurable]) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def text(result: Mapping[str, Any]) -> str:
             *(aligned(*of) for of in _differences(one, result)),
         )
     )
-    return "\n\n".join([*counts, report.text(result), *sets])
+    models = "\n".join(aligned(*_models(result)))
+    return "\n\n".join([*counts, report.text(result), *sets, models])
 
 
 def markdown(result: Mapping[str, Any]) -> str:
@@ -54,7 +55,8 @@ def markdown(result: Mapping[str, Any]) -> str:
             *(markdown_table(*of, left=2) for of in _differences(one, result)),
         )
     )
-    return "\n\n".join([title, *counts, report.markdown(result), *sets]) + "\n"
+    models = ["## Systems", markdown_table(*_models(result), left=4)]
+    return "\n\n".join([title, *counts, report.markdown(result), *sets, *models]) + "\n"
 
 
 def columns(result: Mapping[str, Any]) -> list[Column]:
@@ -149,6 +151,19 @@ def _counts(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
         for split, both in result["counts"].items()
     ]
     return ("split", *COUNTED, *(f"the paper's {name}" for name in COUNTED)), rows
+
+
+def _models(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    rows: list[Row] = [
+        (
+            one["name"],
+            f"{one['kind']} {one['form']} from {one['base']}",
+            "; then ".join(map(", ".join, one["learned"])) or "nothing",
+            ", ".join(f"{name} {value}" for name, value in one["chosen"].items()) or NONE,
+        )
+        for one in result["models"]
+    ]
+    return ("system", "model", "learned", "chosen on dev"), rows
 
 
 def _head(of: Mapping[str, Any]) -> str:

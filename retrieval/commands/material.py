@@ -163,9 +163,9 @@ def measure(
 ) -> Result:
     """Measure a model: correlation, accuracy among topics or texts, or of pairs or ranks."""
     measured = measure_material(
-        model, kind=kind, file=file, dev=dev, by=by, among=among, device=device
+        model, kind=kind, file=file, dev=dev, by=by, among=among, device=device, draws=False
     )
-    del measured["drawn"]  # for comparisons
+    del measured["drawn"]  # there are none
     said = {"kind": kind, "file": str(file), "dev": dev and str(dev), "by": by}
     return {"model": model, **said, **measured}
 

@@ -14,14 +14,22 @@ from retrieval.training.recipes.recipe import Recipe
 
 
 def measure_material(
-    model: str, *, kind: str, file: Path, dev: Path | None, by: By, among: int | None, device: str
+    model: str,
+    *,
+    kind: str,
+    file: Path,
+    dev: Path | None,
+    by: By,
+    among: int | None,
+    device: str,
+    draws: bool = True,
 ) -> dict[str, Any]:
     require_model(resolve_either(model))
     from retrieval.training.evaluation import evaluators  # noqa: PLC0415
 
     source = Source(kind, file)
     measured = evaluators.measure(
-        evaluators.Model(model, device), source, dev=dev, by=by, among=among
+        evaluators.Model(model, device), source, dev=dev, by=by, among=among, draws=draws
     )
     return asdict(measured)
 

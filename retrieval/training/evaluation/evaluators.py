@@ -131,8 +131,10 @@ def measure(
     dev: Path | None = None,
     by: By = "f1",
     among: int | None = None,
+    draws: bool = True,
 ) -> Measured:
-    """`among`: so many texts to look for positives in; None: all. UserError where nothing can be
+    """`among`: so many texts to look for positives in; None: all. Draws of many rows take minutes:
+    whoever compares nothing goes without them. UserError where nothing can be
     measured by the file's kind."""
     if among is not None and source.kind != "positives":
         raise UserError(f"There is no corpus to cut for {source.kind}: leave --among out.")
@@ -143,7 +145,7 @@ def measure(
     scored = MEASURES[source.kind](model, groups, _Asked(others, by, among))
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: undefined
         every = scored.figures(np.arange(scored.units)[np.newaxis])
-        drawn = _drawn(scored)
+        drawn = _drawn(scored) if draws else {}
     figures = {name: _rounded(one.item()) for name, one in every.items()}
     return Measured(figures, len(groups), scored.threshold, drawn)
 

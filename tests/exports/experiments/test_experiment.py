@@ -128,6 +128,9 @@ def test_its_systems_are_trained_measured_and_set_beside_the_paper_and_not_again
     }
     report = Path(found["report"])
     assert "50.8 ± 0.4" in report.read_text()
+    learned = {one["name"]: one["learned"] for one in found["models"]}
+    assert learned["distilled"] == [["distil-gabburo on release"]]
+    assert "| distilled | selector QQ from " in report.read_text()
     assert report.read_text().count("| less plain | figure | difference | interval | p |") == 3
     assert {path.suffix for path in report.parent.iterdir()} == {".md", ".json", ".svg"}
     assert str(tmp_path) not in report.with_suffix(".json").read_text()
