@@ -162,6 +162,7 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
         "left_out": left_out,
         "compared": report,
         "beside_plain": {} if part == qbert.PART else place.beside_plain(part),
+        "beside_bm25": {} if part == qbert.PART else place.beside_bm25(part),
     }
 
 

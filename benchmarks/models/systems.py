@@ -21,6 +21,7 @@ from demo.stack import LocalStack
 
 SENTENCES = ("wikiqa", "trecqa")
 WAYS = dict.fromkeys(SENTENCES, "clean")
+BM25 = "bm25"
 ZERO = "zero-shot"
 CONTRASTIVE = "contrastive"
 PAIRS, RANKS, SELQA = "pairs", "ranks", "SelQA"  # what may be learned before a release
@@ -166,7 +167,12 @@ class Place:
         systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
         words = [] if part in UNRANKED else ["--plot", str(plot)]
         words += [] if part in SENTENCES else ["--paper"]
-        return self._compared(part, systems, "bm25", *words)
+        return self._compared(part, systems, BM25, *words)
+
+    def beside_bm25(self, part: str) -> dict[str, Any]:
+        """The same systems, each against BM25."""
+        systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
+        return self._compared(part, systems, BM25, against=BM25)
 
     def beside_plain(self, part: str) -> dict[str, Any]:
         """Of each that learns something before the labels or beside them: against the same one
@@ -182,12 +188,12 @@ class Place:
         return found
 
     def _compared(
-        self, part: str, systems: Sequence[tuple[str, System]], *others: str
+        self, part: str, systems: Sequence[tuple[str, System]], *others: str, against: str = ""
     ) -> dict[str, Any]:
-        """Each with the name of its base, against the first."""
+        """Each with the name of its base, against the first where nothing else is said."""
         release = self.release(part)
         words = [*others, "--release", str(release), "--way", WAYS.get(part, "qrc")]
-        words += ["--against", f"{systems[0][0]} {systems[0][1].words}"]
+        words += ["--against", against or f"{systems[0][0]} {systems[0][1].words}"]
         for name, system in systems:
             test, dev = self._runs(part, release, system, name, self.bases[name])
             own = f"{name} {system.words}"

@@ -58,6 +58,7 @@ def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     assert kept["compared"]["systems"]
     beside = {name: len(one["systems"]) for name, one in kept["beside_plain"].items()}
     assert beside == BESIDE_PLAIN[part]
+    assert kept["beside_bm25"]["against"] == "bm25"
 
 
 def test_one_encoder_of_several_tasks_is_measured_beside_what_it_started_from(
