@@ -14,18 +14,40 @@ from exports.commands.release import app
 from exports.experiments.labelled_set import WAYS, LabelledSet, Way, write_labelled_set
 from retrieval.query_sets.published_sets import FORMATS, Companions
 
-HEAD = ("split", "queries", "candidates", "right", "queries left out")
+COLUMNS = {
+    "queries": "queries",
+    "candidates": "candidates",
+    "positive": "right",
+    "without_question": "without question",
+    "without_answer": "without answer",
+    "repeated": "repeated",
+    "left_out": "queries left out",
+}
 
 
 def _imported(result: Result) -> Rendered:
     rows = (
-        (
-            split,
-            *(f"{counts[name]:,}" for name in ("queries", "candidates", "positive", "left_out")),
-        )
+        (split, *(f"{counts[name]:,}" for name in COLUMNS))
         for split, counts in result["counts"].items()
     )
-    return [Rows(HEAD, rows), "", f"Written to {result['folder']}."]
+    return [
+        Rows(("split", *COLUMNS.values()), rows),
+        "",
+        *(
+            f"Columns of {one['file']} ({split}) that nothing reads: "
+            f"{', '.join(one['unread_columns'])}."
+            for split, files in result["sources"].items()
+            for one in files
+            if one["unread_columns"]
+        ),
+        *(
+            f"Candidates of {split} that repeat another with the other label, as published: "
+            f"{counts['contradictory']:,}."
+            for split, counts in result["counts"].items()
+            if counts["contradictory"]
+        ),
+        f"Written to {result['folder']}.",
+    ]
 
 
 def _files(help: str) -> Any:
@@ -78,7 +100,8 @@ def import_set(
     )
     with progress(total, "Importing", "B") as bar:
         made = write_labelled_set(wanted, out, bar.update)
-    return {"folder": str(out), "format": format, "way": way, "counts": made["counts"]}
+    told = {name: made[name] for name in ("counts", "sources")}
+    return {"folder": str(out), "format": format, "way": way, **told}
 
 
 def _require_different(files: Mapping[str, Sequence[Path]]) -> None:

@@ -135,7 +135,7 @@ def test_selqa_s_table_is_read_by_its_ending(tmp_path: Path) -> None:
 def test_a_query_s_rows_may_stand_anywhere_and_its_repeats_stay(tmp_path: Path) -> None:
     rows = ["a?\tx\t4", "b?\ty\t4", "a?\tz\t1", "a?\tx\t4"]
     path = written(tmp_path, "train.tsv", "".join(f"{row}\n" for row in rows))
-    made(tmp_path, "asnq", train=path)
+    assert made(tmp_path, "asnq", train=path)["counts"]["train"]["repeated"] == 1
     first, second = read(tmp_path / "set-raw" / "train.jsonl")
     assert [(one.answer, one.label) for one in first.candidates] == [("x", 1), ("z", 0), ("x", 1)]
     assert len({one.id for one in first.candidates}) == 3
@@ -153,7 +153,8 @@ def test_the_clean_way_drops_from_dev_and_test_what_no_ranking_could_change(tmp_
     assert [counts["raw"][split]["queries"] for split in ("train", "dev", "test")] == [4, 4, 0]
     assert [counts["clean"][split]["queries"] for split in ("train", "dev", "test")] == [4, 2, 0]
     assert counts["clean"]["dev"] == {
-        "queries": 2, "candidates": 4, "positive": 2, "left_out": 2, "empty": 0,
+        "queries": 2, "candidates": 4, "positive": 2, "left_out": 2, "empty": 0, "repeated": 0,
+        "contradictory": 0, "without_question": 4, "without_answer": 0,
     }  # fmt: skip
     # The same query has the same id in both ways.
     ids = {way: [one.id for one in read(tmp_path / f"set-{way}" / "dev.jsonl")] for way in counts}
@@ -192,6 +193,11 @@ def test_the_clean_way_drops_from_dev_and_test_what_no_ranking_could_change(tmp_
         ("sentences", "question,label\nq?,1\n", "has no column 'sentence' or 'answer'"),
         ("quora-match", "question1\tquestion2\na\tb\n", "has no column 'is_duplicate' or 'label'"),
         (
+            "sentences",
+            "question,answer,label\nq?,x,0\nr?,x,1\nq?,y,1\nq?,x,1\n",
+            r"Line 5 of .*as2\.csv: the candidate is labelled 1, and 0 in line 2 of .*as2\.csv\.$",
+        ),
+        (
             "insuranceqa",
             "life\tidx_9\t7\t5 7\n",
             "Line 1 of .*: the question has 'idx_9', which the",
@@ -212,6 +218,29 @@ def test_what_is_wrong_in_a_file_is_named_with_its_line_and_nothing_is_left_ther
             LabelledSet(format, {"dev": [path]}, "raw", companions), tmp_path / "out"
         )
     assert [one.name for one in tmp_path.iterdir() if "out" in one.name] == []
+
+
+def test_a_publisher_s_own_file_may_label_a_repeated_candidate_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As SelQA does."""
+    path = written(tmp_path, "asnq.tsv", "a?\tx\t4\na?\tx\t1\n")
+    quorum("release", "import", "asnq", "--test", str(path), "--out", str(tmp_path / "out"))
+    said = capsys.readouterr().out
+    assert "of test that repeat another with the other label, as published: 1." in said
+
+
+def test_a_misspelt_column_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = "Where from?,From where?,Sydney.,1\n"
+    train = written(tmp_path, "train.csv", "query,text,answer,label\n" + row)
+    dev = written(tmp_path, "dev.csv", "query,question,answer,label\n" + row)
+    words = ["release", "import", "qrc", "--train", str(train), "--dev", str(dev)]
+    quorum(*words, "--out", str(tmp_path / "out"))
+    said = capsys.readouterr().out
+    assert "Columns of train.csv (train) that nothing reads: text." in said
+    assert "dev.csv" not in said
+    counts = json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"]
+    assert [counts[split]["without_question"] for split in ("train", "dev")] == [1, 0]
 
 
 def test_insuranceqa_needs_its_answers_and_its_vocabulary(tmp_path: Path) -> None:
