@@ -11,8 +11,17 @@ from core.command import Result, choice, progress
 from core.errors import UserError
 from core.output import Rendered, Rows
 from exports.commands.release import app
-from exports.experiments.labelled_set import WAYS, LabelledSet, Way, write_labelled_set
+from exports.evaluation.baselines import BM25
+from exports.experiments.labelled_set import (
+    MOST_RANKED,
+    WAYS,
+    LabelledSet,
+    Way,
+    write_labelled_set,
+)
+from exports.splits.splits import SPLITS
 from retrieval.query_sets.published_sets import FORMATS, Companions
+from retrieval.ranking.read_runs import run_path
 
 COLUMNS = {
     "queries": "queries",
@@ -46,6 +55,7 @@ def _imported(result: Result) -> Rendered:
             for split, counts in result["counts"].items()
             if counts["contradictory"]
         ),
+        *([] if result["has_bm25"] else [f"No BM25: it has over {MOST_RANKED:,} candidates."]),
         f"Written to {result['folder']}.",
     ]
 
@@ -101,7 +111,8 @@ def import_set(
     with progress(total, "Importing", "B") as bar:
         made = write_labelled_set(wanted, out, bar.update)
     told = {name: made[name] for name in ("counts", "sources")}
-    return {"folder": str(out), "format": format, "way": way, **told}
+    has_bm25 = run_path(out, SPLITS[0], BM25).is_file()
+    return {"folder": str(out), "format": format, "way": way, **told, "has_bm25": has_bm25}
 
 
 def _require_different(files: Mapping[str, Sequence[Path]]) -> None:

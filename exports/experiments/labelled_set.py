@@ -1,6 +1,7 @@
 """A published labelled set as a folder that models are trained and measured on.
 
     train.jsonl, dev.jsonl, test.jsonl   as a release has them (retrieval.ranking.records)
+    trec/<split>.bm25.run                BM25's, as a release has it, unless the set is too large
     placements.jsonl                     each query's split, null where it was left out, and why
     manifest.json                        where all came from, counts, and a checksum of every file
 
@@ -28,6 +29,7 @@ from core.errors import UserError
 from core.files.work_folder import sync_folders, unfinished
 from core.progress import Progress, no_progress
 from core.text.clean import pair_key
+from exports.evaluation.baselines import write_bm25_runs
 from exports.layout.files import LABELLED_SET, MANIFEST, PLACEMENTS
 from exports.layout.manifest import checksum, checksums
 from exports.splits.splits import SPLITS
@@ -45,6 +47,7 @@ from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, d
 FORMAT_VERSION = 1
 Way = Literal["raw", "clean"]
 WAYS: tuple[Way, ...] = ("raw", "clean")
+MOST_RANKED = 1_000_000  # candidates by BM25, which holds their words in memory
 CLEANED = ("dev", "test")
 COUNTED = (
     "queries",
@@ -100,6 +103,8 @@ def write_labelled_set(
                         )
                         rows.add(path, texts)
                     counts[split] = _write(split, rows, to, placements, wanted)
+        if sum(split["candidates"] for split in counts.values()) <= MOST_RANKED:
+            write_bm25_runs(work)
         made = _manifest(wanted, work, counts)
         (work / MANIFEST).write_bytes(document(made))
         sync_folders(work)

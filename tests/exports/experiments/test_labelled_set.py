@@ -4,6 +4,7 @@ its own shape, WikiQA and TREC-QA from real ones."""
 import csv
 import gzip
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from core.command import Error
 from core.errors import UserError
 from exports.evaluation.systems import labels_of
+from exports.experiments import labelled_set
 from exports.experiments.labelled_set import LabelledSet, Way, write_labelled_set
 from retrieval.query_sets.published_sets import FORMATS, Companions
 from retrieval.ranking.records import read
@@ -254,6 +256,30 @@ def table(name: str) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file, delimiter="\t")
 
 
+def test_a_set_has_bm25_s_run_of_each_split_unless_it_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "the tea?\tan egg\t0\nthe tea?\tgreen tea\t1\nthe tea?\tthe end\t0\n"
+    path = written(tmp_path, "as2.csv", "question\tsentence\tlabel\n" + rows)
+    words = ["release", "import", "sentences", "--test", str(path), "--out"]
+    quorum(*words, str(tmp_path / "out"))
+    runs = {one.name: one.read_text() for one in (tmp_path / "out" / "trec").iterdir()}
+    assert {name: bool(text) for name, text in runs.items()} == {
+        "train.bm25.run": False, "dev.bm25.run": False, "test.bm25.run": True,
+    }  # fmt: skip
+    [record] = read(tmp_path / "out" / "test.jsonl")
+    answers = {one.id: one.answer for one in record.candidates}
+    ranked = [line.split() for line in runs["test.bm25.run"].splitlines()]
+    assert answers[ranked[-1][2]] == "an egg"
+    assert float(ranked[-1][4]) == 0 < float(ranked[0][4])
+    labelled = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "trec/test.bm25.run" in labelled["files"]
+    monkeypatch.setattr(labelled_set, "MOST_RANKED", 2)
+    quorum(*words, str(tmp_path / "large"))
+    assert not (tmp_path / "large" / "trec").exists()
+    assert "No BM25: it has over 1,000,000 candidates." in capsys.readouterr().out
+
+
 @needs_data
 def test_wikiqa_s_real_rows_give_the_counts_of_the_paper(
     tmp_path: Path,
@@ -352,7 +378,7 @@ def test_a_folder_that_is_in_use_is_left_alone_and_a_release_of_votes_is_told_ap
 
 
 @pytest.mark.django_db
-def test_an_imported_set_has_no_baselines_and_no_questions_to_read(tmp_path: Path) -> None:
+def test_an_imported_set_has_no_retriever_and_no_questions_to_read(tmp_path: Path) -> None:
     path, out = written(tmp_path, *SHAPES["asnq"]), str(tmp_path / "out")
     quorum("release", "import", "asnq", "--test", str(path), "--out", out)
     words, run = ["--release", out], tmp_path / "zero.run"
@@ -361,7 +387,10 @@ def test_an_imported_set_has_no_baselines_and_no_questions_to_read(tmp_path: Pat
         quorum("release", "score", *model, "--form", "QQ")
     assert not run.exists()
     quorum("release", "score", *model, "--form", "QQA")
-    with pytest.raises(Error, match=r"lacks trec/test.retriever.run, as imported sets do: name"):
+    lacks = r"lacks trec/test.retriever.run, as imported sets do: name bm25, or runs of your own"
+    with pytest.raises(Error, match=lacks):
         quorum("release", "evaluate", str(run), *words)
+    quorum("release", "evaluate", str(run), *words, "--against", "bm25")
+    shutil.rmtree(Path(out) / "trec")  # as sets that were imported before
     with pytest.raises(Error, match=r"lacks trec/test.bm25.run, as imported sets do: name runs"):
         quorum("release", "compare", f"mine={run}", "bm25", *words, "--against", "mine")
