@@ -110,9 +110,9 @@ def import_set(
     )
     with progress(total, "Importing", "B") as bar:
         made = write_labelled_set(wanted, out, bar.update)
-    told = {name: made[name] for name in ("counts", "sources")}
+    manifest = {name: made[name] for name in ("counts", "sources")}
     has_bm25 = run_path(out, SPLITS[0], BM25).is_file()
-    return {"folder": str(out), "format": format, "way": way, **told, "has_bm25": has_bm25}
+    return {"folder": str(out), "format": format, "way": way, **manifest, "has_bm25": has_bm25}
 
 
 def _require_different(files: Mapping[str, Sequence[Path]]) -> None:
