@@ -14,6 +14,11 @@ from exports.splits.splits import SPLITS
 Facts = Mapping[str, Any]
 
 
+def is_retrieved(facts: Facts) -> bool:
+    """A retriever that is known ranked the candidates."""
+    return facts["retriever"] is not None
+
+
 def is_imported(facts: Facts) -> bool:
     return bool(facts["queries"]["origin"] == "import")
 

@@ -31,25 +31,31 @@ MOST_BARS = 60  # more ranks than that share bars
 APART = 0.035  # of the picture, from its middle: the two axes end in labels
 
 
-def write_plots(folder: Path, task: TaskType = PAPER_TASK) -> None:
+def write_plots(folder: Path, task: TaskType = PAPER_TASK, *, retrieved: bool = True) -> None:
     """Only of what is known: a release without judgments has no plot of its workers."""
     (folder / "plots").mkdir(exist_ok=True)
-    for plot in plots(orjson.loads((folder / STATS).read_bytes()), task):
+    stats = orjson.loads((folder / STATS).read_bytes())
+    for plot in plots(stats, task, retrieved=retrieved):
         for theme in THEMES:
             (folder / plot.path(theme)).write_bytes(render(plot, theme))
 
 
-def plots(stats: Mapping[str, Any], task: TaskType = PAPER_TASK) -> list[Plot]:
+def plots(
+    stats: Mapping[str, Any], task: TaskType = PAPER_TASK, *, retrieved: bool = True
+) -> list[Plot]:
+    """`retrieved`: a retriever ranked the candidates, they were not imported in some order."""
     drawn = [
-        _positives_by_rank(stats.get("retriever"), task),
-        _hit_at_k(stats.get("retriever")),
+        _positives_by_rank(stats.get("retriever"), task, retrieved=retrieved),
+        _hit_at_k(stats.get("retriever"), retrieved=retrieved),
         _agreement_by_worker(stats.get("workers")),
         _split_similarity(stats.get("similarity")),
     ]
     return [plot for plot in drawn if plot is not None]
 
 
-def _positives_by_rank(retriever: Mapping[str, Any] | None, task: TaskType) -> Plot | None:
+def _positives_by_rank(
+    retriever: Mapping[str, Any] | None, task: TaskType, *, retrieved: bool
+) -> Plot | None:
     if not retriever or not sum(retriever["candidates_by_rank"]):
         return None
     candidates, positives = retriever["candidates_by_rank"], retriever["positives_by_rank"]
@@ -58,9 +64,8 @@ def _positives_by_rank(retriever: Mapping[str, Any] | None, task: TaskType) -> P
     average = sum(positives) / sum(candidates)
 
     def draw(figure: Figure, theme: Theme) -> None:
-        made = axes(
-            figure, theme, x="Rank given by the retriever", y="Positive candidates at the rank"
-        )
+        rank = "Rank given by the retriever" if retrieved else "Rank as imported"
+        made = axes(figure, theme, x=rank, y="Positive candidates at the rank")
         width = ranks[1] - ranks[0] if len(ranks) > 1 else 1
         made.bar(ranks, shares, width=width * 0.76, color=theme.accent, linewidth=0)
         in_percent(made, max(shares))
@@ -100,7 +105,7 @@ def _rank_ticks(ranks: int) -> list[int]:
     return [1, *range(step if step > 1 else 2, ranks + 1, step)]
 
 
-def _hit_at_k(retriever: Mapping[str, Any] | None) -> Plot | None:
+def _hit_at_k(retriever: Mapping[str, Any] | None, *, retrieved: bool) -> Plot | None:
     hits = (retriever or {}).get("hit_at") or {}
     deepest = len((retriever or {}).get("candidates_by_rank") or [])
     ks = sorted(int(k) for k, share in hits.items() if share is not None)
@@ -119,11 +124,12 @@ def _hit_at_k(retriever: Mapping[str, Any] | None) -> Plot | None:
             align = "right" if k == known[-1][0] else "left"
             _annotate(made, theme.ink, (k, share), f"{share:.1%}", align=align, below=True)
 
+    first = "the retriever's first" if retrieved else "the first"
     said = ", ".join(f"Hit@{k} {share:.1%}" for k, share in known)
     return Plot(
         "hit-at-k",
-        "Hit@k of the retriever",
-        "Share of the queries with a positive among the retriever's first k candidates",
+        f"Hit@k of the {'retriever' if retrieved else 'imported order'}",
+        f"Share of the queries with a positive among {first} k candidates",
         f"{said}.",
         draw,
     )

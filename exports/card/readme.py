@@ -19,7 +19,7 @@ from exports.card.canvas import DARK, LIGHT
 from exports.card.croissant import croissant
 from exports.card.header import header
 from exports.card.licences import bibtex
-from exports.card.origin import corpus_in_words, labelled_by_votes, nobody_judged
+from exports.card.origin import corpus_in_words, is_retrieved, labelled_by_votes, nobody_judged
 from exports.card.plots import plots, write_plots
 from exports.card.protocol import cost, protocol
 from exports.card.words import count, rate
@@ -42,7 +42,8 @@ PLOTS = "plots/"  # shown, not listed
 
 def write_card(folder: Path) -> None:
     """After every file but the manifest: the card names them all, Croissant has their checksums."""
-    write_plots(folder, task_of(_read(folder, CAMPAIGN)["policy"]))
+    facts = _read(folder, CAMPAIGN)
+    write_plots(folder, task_of(facts["policy"]), retrieved=is_retrieved(facts))
     (folder / CARD).write_bytes(card(folder))
     (folder / CROISSANT).write_bytes(croissant(folder))
 
@@ -72,7 +73,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "splits": list(notes.splits(release, facts, stats)),
         "withheld": tables.withheld(_withheld(folder)),
         **_baselines(facts, stats),
-        "plots": plots(stats, task_of(facts["policy"])),
+        "plots": plots(stats, task_of(facts["policy"]), retrieved=is_retrieved(facts)),
         "light": LIGHT,
         "dark": DARK,
         "pool": tables.retrievers(stats.get("retrievers", ())),
@@ -99,8 +100,8 @@ def _protocol(folder: Path, facts: dict[str, Any], stats: dict[str, Any]) -> dic
 
 
 def _baselines(facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
-    retriever = "the imported order" if facts["retriever"] is None else "the retriever"
-    if facts["retriever"] is not None and facts["queries"].get("retrievers"):
+    retriever = "the retriever" if is_retrieved(facts) else "the imported order"
+    if is_retrieved(facts) and facts["queries"].get("retrievers"):
         retriever = "the pool of the retrievers"
     queries = {split: row["queries"] for split, row in stats["splits"].items()}
     table = tables.baselines(stats.get("baselines"), queries, retriever=retriever)

@@ -11,21 +11,53 @@ from core.command import Result, choice, progress
 from core.errors import UserError
 from core.output import Rendered, Rows
 from exports.commands.release import app
-from exports.experiments.labelled_set import WAYS, LabelledSet, Way, write_labelled_set
+from exports.evaluation.baselines import BM25
+from exports.experiments.labelled_set import (
+    MOST_RANKED,
+    WAYS,
+    LabelledSet,
+    Way,
+    write_labelled_set,
+)
+from exports.splits.splits import SPLITS
 from retrieval.query_sets.published_sets import FORMATS, Companions
+from retrieval.ranking.read_runs import run_path
 
-HEAD = ("split", "queries", "candidates", "right", "queries left out")
+COLUMNS = {
+    "queries": "queries",
+    "candidates": "candidates",
+    "positive": "right",
+    "without_question": "without question",
+    "without_answer": "without answer",
+    "repeated": "repeated",
+    "left_out": "queries left out",
+}
 
 
 def _imported(result: Result) -> Rendered:
     rows = (
-        (
-            split,
-            *(f"{counts[name]:,}" for name in ("queries", "candidates", "positive", "left_out")),
-        )
+        (split, *(f"{counts[name]:,}" for name in COLUMNS))
         for split, counts in result["counts"].items()
     )
-    return [Rows(HEAD, rows), "", f"Written to {result['folder']}."]
+    return [
+        Rows(("split", *COLUMNS.values()), rows),
+        "",
+        *(
+            f"Columns of {one['file']} ({split}) that nothing reads: "
+            f"{', '.join(one['unread_columns'])}."
+            for split, files in result["sources"].items()
+            for one in files
+            if one["unread_columns"]
+        ),
+        *(
+            f"Candidates of {split} that repeat another with the other label, as published: "
+            f"{counts['contradictory']:,}."
+            for split, counts in result["counts"].items()
+            if counts["contradictory"]
+        ),
+        *([] if result["has_bm25"] else [f"No BM25: it has over {MOST_RANKED:,} candidates."]),
+        f"Written to {result['folder']}.",
+    ]
 
 
 def _files(help: str) -> Any:
@@ -78,7 +110,9 @@ def import_set(
     )
     with progress(total, "Importing", "B") as bar:
         made = write_labelled_set(wanted, out, bar.update)
-    return {"folder": str(out), "format": format, "way": way, "counts": made["counts"]}
+    manifest = {name: made[name] for name in ("counts", "sources")}
+    has_bm25 = run_path(out, SPLITS[0], BM25).is_file()
+    return {"folder": str(out), "format": format, "way": way, **manifest, "has_bm25": has_bm25}
 
 
 def _require_different(files: Mapping[str, Sequence[Path]]) -> None:

@@ -8,7 +8,7 @@ ranks each query's own candidates. Pure.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -44,9 +44,18 @@ class _Query:
 
 def write_runs(folder: Path) -> None:
     """trec/<split>.<system>.run of each split and both systems, reading each split once."""
+    _write(folder, _retriever_run)
+
+
+def write_bm25_runs(folder: Path) -> None:
+    """The same of a set that no retriever built."""
+    _write(folder, _queries)
+
+
+def _write(folder: Path, read_split: Callable[[Path, str, Corpus], list[_Query]]) -> None:
     run_path(folder, SPLITS[0], BM25).parent.mkdir(exist_ok=True)
     corpus = Corpus()
-    queries = {split: _retriever_run(folder, split, corpus) for split in SPLITS}
+    queries = {split: read_split(folder, split, corpus) for split in SPLITS}
     scorer, ids = Scorer(corpus), list(corpus.ids)
     for split, of_split in queries.items():
         with _new(folder, split, BM25) as file:
@@ -81,6 +90,10 @@ def _retriever_run(folder: Path, split: str, corpus: Corpus) -> list[_Query]:
             file.writelines(_retriever_lines(record))
             queries.append(_kept(record, corpus))
     return queries
+
+
+def _queries(folder: Path, split: str, corpus: Corpus) -> list[_Query]:
+    return [_kept(record, corpus) for record in read(folder / f"{split}.jsonl")]
 
 
 def _kept(record: QueryRecord, corpus: Corpus) -> _Query:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from exports.evaluation.coverage import damaged
-from exports.layout.files import MANIFEST
+from exports.layout.files import CAMPAIGN, MANIFEST
 from exports.layout.manifest import checksum
 
 
@@ -29,3 +31,15 @@ def require_unchanged(release: Path, file: Path) -> None:
         raise damaged(release, ValueError(f"{MANIFEST} is no list of files")) from error
     if not same:
         raise damaged(release, ValueError(f"{name} is not the file that {MANIFEST} names"))
+
+
+def campaign_facts(release: Path) -> Mapping[str, Any]:
+    """Empty where a folder has none."""
+    if not (release / CAMPAIGN).is_file():
+        return {}
+    require_unchanged(release, release / CAMPAIGN)
+    try:
+        facts: Mapping[str, Any] = json.loads((release / CAMPAIGN).read_bytes())
+    except ValueError as error:
+        raise damaged(release, error) from error
+    return facts

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
 from exports.evaluation.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
-from exports.evaluation.integrity import require_unchanged
+from exports.evaluation.integrity import campaign_facts, require_unchanged
 from exports.evaluation.scoring import Labels, Pairs, counted, score_run, split_labels
 from exports.layout.files import PLACEMENTS
 from exports.splits.splits import SPLITS
 from retrieval.ranking.metrics import Ranking, Way
-from retrieval.ranking.read_runs import quote
+from retrieval.ranking.read_runs import quote, run_path
 from retrieval.ranking.records import DatasetError
 
-BASELINES = ("retriever", "bm25")
+RETRIEVER = "retriever"
+BASELINES = (RETRIEVER, "bm25")
 DEV = "dev"  # where thresholds are chosen
+AS_IMPORTED = (
+    "retriever is the order in which the candidates were imported: whether a retriever made it is "
+    "not recorded."
+)
 ORDER = (
     "Ranked as trec_eval ranks: by score, as 32-bit floats. Where scores tie, the greater "
     "candidate id comes first. The rank column is not read."
@@ -74,8 +79,18 @@ def read_system(run: Path, release: Path, split: str, labels: Labels) -> System:
         scores.pairs,
         scores.missing_queries,
         covered,
-        list(sentences(scores, covered, run=run, split=split)),
+        [
+            *sentences(scores, covered, run=run, split=split),
+            *_as_imported(run, release, split),
+        ],
     )
+
+
+def _as_imported(run: Path, release: Path, split: str) -> Iterator[str]:
+    if run == run_path(release, split, RETRIEVER):
+        facts = campaign_facts(release)
+        if "retriever" in facts and facts["retriever"] is None:
+            yield AS_IMPORTED
 
 
 def used(rankings: Sequence[Ranking], way: Way, split: str) -> list[Ranking]:

@@ -15,7 +15,7 @@ from scipy.special import digamma, expit, logit, polygamma
 from annotation.protocol.aggregation.table import MOST_ODDS
 from core.errors import UserError
 from exports.evaluation.coverage import damaged
-from exports.evaluation.integrity import require_unchanged
+from exports.evaluation.integrity import campaign_facts, require_unchanged
 from exports.evaluation.scoring import Labels
 from exports.evaluation.worlds import (
     Flags,
@@ -26,7 +26,7 @@ from exports.evaluation.worlds import (
     spread,
 )
 from exports.layout.expert_votes import ExpertVotes, TripletKey, read_expert_votes
-from exports.layout.files import CAMPAIGN, GOLD
+from exports.layout.files import GOLD
 from exports.layout.manifest import ERRORS
 from exports.splits.splits import SPLITS
 from retrieval.ranking.bootstrap import Values
@@ -140,7 +140,7 @@ def _log_ranks(run: Orders, labels: Labels) -> Values:
 def label_chances(release: Path, split: str) -> tuple[LabelChances, str]:
     """With what is assumed. Experts are right; other labels are drawn by the posterior that
     they carry, or as often wrong as blind experts contradict those of the same kind."""
-    experts, facts = _experts(release), _facts(release)
+    experts, facts = _experts(release), campaign_facts(release)
     by_ranks = any(fit.get("rank_slope") for fit in facts.get("aggregation", ()))
     queries: list[str] = []
     rows: list[tuple[int, float, float | None, int]] = []
@@ -260,18 +260,6 @@ def read_depth(report: Path) -> tuple[Flags, int]:
             f"{report} is no report of a pool depth study: write it by `quorum campaign "
             "pool-depth-report STUDY --json`."
         ) from error
-
-
-def _facts(release: Path) -> Mapping[str, Any]:
-    """Empty where a folder has none."""
-    if not (release / CAMPAIGN).is_file():
-        return {}
-    require_unchanged(release, release / CAMPAIGN)
-    try:
-        facts: Mapping[str, Any] = json.loads((release / CAMPAIGN).read_bytes())
-    except ValueError as error:
-        raise damaged(release, error) from error
-    return facts
 
 
 def _experts(release: Path) -> Mapping[TripletKey, ExpertVotes]:

@@ -1,12 +1,13 @@
 """A published labelled set as a folder that models are trained and measured on.
 
     train.jsonl, dev.jsonl, test.jsonl   as a release has them (retrieval.ranking.records)
+    trec/<split>.bm25.run                BM25's, as a release has it, unless the set is too large
     placements.jsonl                     each query's split, null where it was left out, and why
     manifest.json                        where all came from, counts, and a checksum of every file
 
 It is no release: nobody voted, so that its labels cannot be verified. A query's id is its split and
 its number there, the same in both ways. A candidate that a query has twice stands there twice, as
-it does in the published figures.
+it does in the published figures; with both labels, only where the publisher's own file has it so.
 
 The clean way leaves out of dev and test the queries without a right or without a wrong candidate;
 train stays whole, as in the counts of the AS2 paper's Table 4.
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import orjson
 
@@ -28,22 +29,49 @@ from core.errors import UserError
 from core.files.work_folder import sync_folders, unfinished
 from core.progress import Progress, no_progress
 from core.text.clean import pair_key
+from exports.evaluation.baselines import write_bm25_runs
 from exports.layout.files import LABELLED_SET, MANIFEST, PLACEMENTS
 from exports.layout.manifest import checksum, checksums
 from exports.splits.splits import SPLITS
 from retrieval.query_sets.published_sets import (
     NO_COMPANIONS,
+    TABLES,
     Companions,
     LabelledText,
     read_published,
+    unread_columns,
+    wrong_line,
 )
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, document, line
 
 FORMAT_VERSION = 1
 Way = Literal["raw", "clean"]
 WAYS: tuple[Way, ...] = ("raw", "clean")
+MOST_RANKED = 1_000_000  # candidates by BM25, which holds their words in memory
 CLEANED = ("dev", "test")
-Texts = Sequence[tuple[str, str, int]]  # question, answer and label of each candidate
+COUNTED = (
+    "queries",
+    "candidates",
+    "positive",
+    "left_out",
+    "repeated",
+    "contradictory",
+    "without_question",
+    "without_answer",
+)
+
+
+class Text(NamedTuple):
+    """A candidate of a query."""
+
+    question: str
+    answer: str
+    label: int
+    line: int
+    file: int  # its number among the split's
+
+
+Texts = Sequence[Text]
 
 
 @dataclass(frozen=True)
@@ -73,9 +101,10 @@ def write_labelled_set(
                         texts = read_published(
                             path, wanted.format, companions=wanted.companions, progress=progress
                         )
-                        rows.add(texts)
-                    is_cleaned = wanted.way == "clean" and split in CLEANED
-                    counts[split] = _write(split, rows, to, placements, is_cleaned=is_cleaned)
+                        rows.add(path, texts)
+                    counts[split] = _write(split, rows, to, placements, wanted)
+        if sum(split["candidates"] for split in counts.values()) <= MOST_RANKED:
+            write_bm25_runs(work)
         made = _manifest(wanted, work, counts)
         (work / MANIFEST).write_bytes(document(made))
         sync_folders(work)
@@ -89,6 +118,7 @@ class _Scattered:
 
     path: Path
     empty: int = 0  # candidates without a text
+    files: list[Path] = field(default_factory=list)
     _places: dict[str, list[int]] = field(default_factory=dict)
     _queries: dict[str, str] = field(default_factory=dict)
 
@@ -100,32 +130,34 @@ class _Scattered:
         self._file.close()
         self.path.unlink()
 
-    def add(self, texts: Iterable[LabelledText]) -> None:
+    def add(self, path: Path, texts: Iterable[LabelledText]) -> None:
+        self.files.append(path)
         for key, rows in groupby(texts, attrgetter("key")):
             together = list(rows)
             self._queries.setdefault(key, together[0].query)
             self._places.setdefault(key, []).append(self._file.tell())
-            kept = [one[2:] for one in together if not one.is_empty]
+            kept = [(*one[2:], len(self.files) - 1) for one in together if not one.is_empty]
             self.empty += len(together) - len(kept)
             self._file.write(orjson.dumps(kept) + b"\n")
 
     def __iter__(self) -> Iterator[tuple[str, Texts]]:
         """Each query with its candidates, in the order of the first row of each."""
         for key, places in self._places.items():
-            candidates: list[tuple[str, str, int]] = []
+            candidates: list[Text] = []
             for place in places:
                 self._file.seek(place)
-                candidates += orjson.loads(self._file.readline())
+                candidates += (Text(*one) for one in orjson.loads(self._file.readline()))
             yield self._queries[key], candidates
 
 
 def _write(
-    split: str, rows: _Scattered, to: BinaryIO, placements: BinaryIO, *, is_cleaned: bool
+    split: str, rows: _Scattered, to: BinaryIO, placements: BinaryIO, wanted: LabelledSet
 ) -> dict[str, int]:
-    counts = Counter(queries=0, candidates=0, positive=0, left_out=0)
+    is_cleaned = wanted.way == "clean" and split in CLEANED
+    counts = Counter(dict.fromkeys(COUNTED, 0))
     for number, (query, candidates) in enumerate(rows, 1):
         name = f"{split}-{number}"
-        positive = sum(label for _, _, label in candidates)
+        positive = sum(one.label for one in candidates)
         reason = None
         if not candidates:
             reason = "no candidate has a text"
@@ -137,13 +169,39 @@ def _write(
             counts["left_out"] += 1
             continue
         to.write(line(QueryRecord(name, query, list(_candidates(candidates)))))
-        counts.update(queries=1, candidates=len(candidates), positive=positive)
+        contradictory = list(_contradictory(candidates))
+        if contradictory and wanted.format in TABLES:
+            raise _contradiction(*contradictory[0], rows.files)
+        counts.update(
+            queries=1,
+            candidates=len(candidates),
+            positive=positive,
+            repeated=len(candidates) - len({one[:2] for one in candidates}),
+            contradictory=len(contradictory),
+            without_question=sum(not one.question for one in candidates),
+            without_answer=sum(not one.answer for one in candidates),
+        )
     return {**counts, "empty": rows.empty}
+
+
+def _contradictory(texts: Texts) -> Iterator[tuple[Text, Text]]:
+    """Each candidate with its first place, where it has the other label."""
+    firsts: dict[tuple[str, str], Text] = {}
+    for text in texts:
+        first = firsts.setdefault(text[:2], text)
+        if first.label != text.label:
+            yield text, first
+
+
+def _contradiction(later: Text, first: Text, files: Sequence[Path]) -> UserError:
+    where = f"in line {first.line:,} of {files[first.file]}"
+    fault = f"the candidate is labelled {later.label}, and {first.label} {where}"
+    return wrong_line(files[later.file], later.line, fault)
 
 
 def _candidates(texts: Texts) -> Iterator[CandidateRecord]:
     times: Counter[str] = Counter()
-    for rank, (question, answer, label) in enumerate(texts, 1):
+    for rank, (question, answer, label, *_) in enumerate(texts, 1):
         name = pair_key(question, answer)[:ID_LENGTH]
         times[name] += 1
         again = f"-{times[name]}" if times[name] > 1 else ""
@@ -159,7 +217,14 @@ def _manifest(
         "published_as": wanted.format,
         "way": wanted.way,
         "sources": {
-            split: [{"file": path.name, **checksum(path)} for path in paths]
+            split: [
+                {
+                    "file": path.name,
+                    **checksum(path),
+                    "unread_columns": unread_columns(path, wanted.format),
+                }
+                for path in paths
+            ]
             for split, paths in wanted.files.items()
         },
         "counts": counts,

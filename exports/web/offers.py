@@ -29,6 +29,16 @@ PLOTS = {
         "How near the queries of test are to those of train, compared with a random split.",
     ),
 }
+AS_IMPORTED = {
+    "positives-by-rank": (
+        "Positives by rank",
+        "How many of the candidates at each rank, as imported, are positive.",
+    ),
+    "hit-at-k": (
+        "Hit@k of the imported order",
+        "How many of the queries have a positive among the first k candidates as imported.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -81,10 +91,10 @@ def formats_of(offers: Sequence[Offer]) -> list[Format]:
     ]
 
 
-def plots_of(offers: Sequence[Offer]) -> list[Plot]:
+def plots_of(offers: Sequence[Offer], *, retrieved: bool) -> list[Plot]:
     paths = {offer.path for offer in offers}
     return [
         Plot(name, f"{name}-dark" if f"plots/{name}-dark.svg" in paths else "", title, words)
-        for name, (title, words) in PLOTS.items()
+        for name, (title, words) in (PLOTS if retrieved else PLOTS | AS_IMPORTED).items()
         if f"plots/{name}.svg" in paths
     ]

@@ -36,11 +36,12 @@ from exports.web.tables import (
 @campaign_releases_page
 def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpResponse:
     release = get_object_or_404(
-        Release.objects.select_related("campaign"), campaign=campaign, number=number
+        Release.objects.select_related("campaign__query_set"), campaign=campaign, number=number
     )
     folder = f"{campaign}-{number}"
     offers = offers_of(release, cast(User, request.user))
     archive = archive_of(offers)
+    retrieved = release.campaign.query_set.retrieved_with_id is not None
     unpack, *loading = snippets(folder)
     content = {
         "release": release,
@@ -48,13 +49,13 @@ def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpR
         "figures": key_figures(release.stats),
         "splits": split_table(release.stats),
         "quality": quality_table(release.stats),
-        "baselines": baseline_tables(release.stats),
+        "baselines": baseline_tables(release.stats, retrieved=retrieved),
         "few_queries": too_small_to_measure(queries_of(release.stats)),
         "way": at(release.stats, "baselines", "way"),
         "archive": archive,
         "fetch": _fetch(archive) + unpack.code if archive else "",
         "formats": formats_of(offers),
-        "plots": plots_of(offers),
+        "plots": plots_of(offers, retrieved=retrieved),
         "snippets": loading,
         "provenance": provenance_of(release),
         "changes": changes_in_words(release.changes),

@@ -119,12 +119,15 @@ def _spread(values: object) -> Cell:
     return Cell(decimal(mean, 1), f"± {decimal(at(values, 'std'), 1)}")
 
 
-def baseline_tables(stats: object) -> list[Table]:
+def baseline_tables(stats: object, *, retrieved: bool) -> list[Table]:
     """A table a split, a column a system, a row a metric."""
+    systems = SYSTEMS if retrieved else SYSTEMS | {"retriever": "Imported order"}
     splits = at(stats, "baselines", "splits")
     queries = queries_of(stats)
     return [
-        _baseline_table(split, at(splits, split), with_ends=queries[split] >= LEAST_QUERIES)
+        _baseline_table(
+            split, at(splits, split), systems, with_ends=queries[split] >= LEAST_QUERIES
+        )
         for split in SPLITS
         if at(splits, split)
     ]
@@ -134,15 +137,17 @@ def queries_of(stats: object) -> dict[str, int]:
     return {split: at(stats, "splits", split, "queries") or 0 for split in SPLITS}
 
 
-def _baseline_table(split: str, systems: object, *, with_ends: bool) -> Table:
-    known = [name for name in SYSTEMS if at(systems, name)]
-    metrics = dict.fromkeys(metric for name in known for metric in at(systems, name))
+def _baseline_table(
+    split: str, scored: object, systems: Mapping[str, str], *, with_ends: bool
+) -> Table:
+    known = [name for name in systems if at(scored, name)]
+    metrics = dict.fromkeys(metric for name in known for metric in at(scored, name))
     return Table(
         f"baselines-{split}",
         SPLITS[split],
-        [SYSTEMS[name] for name in known],
+        [systems[name] for name in known],
         [
-            Row(metric, [_score(at(systems, name, metric), with_ends=with_ends) for name in known])
+            Row(metric, [_score(at(scored, name, metric), with_ends=with_ends) for name in known])
             for metric in metrics
         ],
     )

@@ -17,18 +17,28 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import UserError
 from core.files.open import check_is_file
-from core.files.rows import Row, RowFault, not_empty, optional_field, read_lines, text_field
+from core.files.rows import (
+    Column,
+    Row,
+    RowFault,
+    not_empty,
+    optional_field,
+    read_lines,
+    text_field,
+)
 from core.progress import Progress, no_progress
-from core.text.clean import clean_text, question_key
+from core.text.clean import clean_text, in_utf8, question_key
 from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION
 from retrieval.corpus.sources.communities import unquoted_rows, wikiqa_rows
-from retrieval.corpus.sources.formats import table_format
+from retrieval.corpus.sources.formats import read_plain, table_format
 from retrieval.corpus.sources.records import (
+    Extract,
     Extracted,
     Record,
     a_list,
@@ -50,6 +60,7 @@ class LabelledText(NamedTuple):
     question: str
     answer: str
     label: int
+    line: int  # of the file
 
     @property
     def is_empty(self) -> bool:
@@ -85,6 +96,26 @@ NO_COMPANIONS = Companions()
 Read = Callable[[Path, Progress, Companions], Iterator[Row]]
 
 
+@dataclass(frozen=True)
+class Table:
+    """A plain file, which users write as well as publishers."""
+
+    needs: Sequence[Column]
+    extract: Extract
+    maybe: Column = ()  # columns that are read where they are there
+
+    def reads(self, column: str) -> bool:
+        return column in chain(self.maybe, *self.needs)
+
+
+def unread_columns(path: Path, format: str) -> list[str]:
+    """Of a plain file's first row; a publisher's own files have columns that nobody needs."""
+    if (table := TABLES.get(format)) is None:
+        return []
+    first = next(read_plain(path, no_progress, table.needs))
+    return [in_utf8(name) for name in first.fields if name and not table.reads(name)]
+
+
 def read_published(
     path: Path,
     format: str,
@@ -99,18 +130,18 @@ def read_published(
         try:
             yield _labelled(row)
         except RowFault as fault:
-            raise _wrong(path, row, str(fault)) from fault
+            raise wrong_line(path, row.line, str(fault)) from fault
 
 
 def _sound(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     for row in rows:
         if row.fault:
-            raise _wrong(path, row, row.fault)
+            raise wrong_line(path, row.line, row.fault)
         yield row
 
 
-def _wrong(path: Path, row: Row, fault: str) -> UserError:
-    return UserError(f"Line {row.line:,} of {path}: {fault}.")
+def wrong_line(path: Path, line: int, fault: str) -> UserError:
+    return UserError(f"Line {line:,} of {path}: {fault}.")
 
 
 def _labelled(row: Row) -> LabelledText:
@@ -124,6 +155,7 @@ def _labelled(row: Row) -> LabelledText:
         optional_field(row, "question", limit=MAX_QUESTION),
         optional_field(row, "answer", limit=MAX_ANSWER),
         int(label),
+        row.line,
     )
 
 
@@ -239,21 +271,23 @@ def _insuranceqa_rows(path: Path, progress: Progress, companions: Companions) ->
     return extracted_rows(rows, partial(_insuranceqa, companions=companions))
 
 
+TABLES: Mapping[str, Table] = {
+    "qrc": Table((("query",), ("candidates", "label")), _qrc, maybe=("id", "question", "answer")),
+    "quora-match": Table(
+        (("question1",), ("question2",), ("is_duplicate", "label")),
+        _quora_match,
+        maybe=("answer", "answer2"),
+    ),
+    "sentences": Table((("question",), ("sentence", "answer"), ("label",)), _sentence),
+}
 FORMATS: Mapping[str, Read] = {
     "asnq": _alone(_asnq_rows),
     "insuranceqa": _insuranceqa_rows,
-    "qrc": _alone(table_format("qrc", (("query",), ("candidates", "label")), _qrc)),
-    "quora-match": _alone(
-        table_format(
-            "quora-match",
-            (("question1",), ("question2",), ("is_duplicate", "label")),
-            _quora_match,
-        )
-    ),
     "selqa": _alone(_selqa_rows),
-    "sentences": _alone(
-        table_format("sentences", (("question",), ("sentence", "answer"), ("label",)), _sentence)
-    ),
     "trecqa": _alone(_trecqa_rows),
     "wikiqa": _alone(lambda path, progress: extracted_rows(wikiqa_rows(path, progress), _wikiqa)),
+    **{
+        name: _alone(table_format(name, table.needs, table.extract))
+        for name, table in TABLES.items()
+    },
 }

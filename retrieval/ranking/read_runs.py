@@ -55,9 +55,10 @@ def baseline_path(release: Path, split: str, system: str) -> Path:
     """UserError where it brings none."""
     path = run_path(release, split, system)
     if not path.is_file():
+        bm25 = "bm25, or " if run_path(release, split, "bm25").is_file() else ""
         raise UserError(
-            f"{release} lacks trec/{path.name}, as imported sets do: name runs of your own, and "
-            "one of them by --against."
+            f"{release} lacks trec/{path.name}, as imported sets do: name {bm25}runs of your own, "
+            "and one of them by --against."
         )
     return path
 

@@ -16,7 +16,7 @@ from retrieval.encoders.loading import chosen_device
 from retrieval.encoders.model_folder import folder_of
 from retrieval.registry.registry import digest_of_folder, resolve_base
 from retrieval.registry.training_record import FORMAT, LONGEST_RELEASE, NAME
-from retrieval.training.data.examples import ANCHOR, LABEL, Examples, examples_of
+from retrieval.training.data.examples import ANCHOR, LABEL, Examples, examples_of, require_texts
 from retrieval.training.data.release_splits import Release, read_release, require_both_labels
 from retrieval.training.data.teacher import Teacher, load_teacher
 from retrieval.training.loop.out_of_memory import freed
@@ -162,13 +162,15 @@ def _stage_data(
     tasks = {}
     for task in stage.tasks:
         material = materials[task.material]
+        of_release = task.material == RELEASE
+        where = request.release if of_release else recipe.materials[task.material].file
+        if of_release or task.material in recipe.releases:
+            require_texts(recipe.kind, task, material, str(where))
         data = TaskData(
             examples_of(recipe.kind, task, material.train),
             examples_of(recipe.kind, task, material.dev),
             material,
         )
-        of_release = task.material == RELEASE
-        where = request.release if of_release else recipe.materials[task.material].file
         _require_rows(task, data, str(where), recipe, with_sets=bool(request.sets))
         if task.is_ranked:
             own = task.searched.get("batch_size", (task.batch_size,))

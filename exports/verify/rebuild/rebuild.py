@@ -11,6 +11,7 @@ from typing import Any
 from annotation.protocol.estimates.certificate import ENOUGH
 from exports.building.changelog import write_changes
 from exports.card.croissant import croissant
+from exports.card.origin import is_retrieved
 from exports.card.plots import write_plots
 from exports.card.readme import card
 from exports.evaluation.baselines import write_runs
@@ -131,7 +132,8 @@ class Rebuild:
                 "a figure's last decimal, may come from that alone."
             )
         quorum = other_quorum(self.facts.release["versions"])
-        write_plots(self.work, self.facts.policy.task_type)
+        campaign = self.facts.campaign
+        write_plots(self.work, self.facts.policy.task_type, retrieved=is_retrieved(campaign))
         drawn_elsewhere = any(other.startswith("matplotlib ") for other in others)
         unlike = self._compare(_wording if quorum else other_texts if drawn_elsewhere else None)
         if unlike and not quorum:

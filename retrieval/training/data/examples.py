@@ -12,11 +12,12 @@ from itertools import cycle, islice
 from datasets import Dataset
 
 from core.errors import UserError
-from retrieval.ranking.input_forms import NO_QUESTIONS, parts
-from retrieval.training.recipes.materials import RANK_FORMS, RELEASE, Candidate, Group
+from retrieval.ranking.input_forms import FORMS, parts
+from retrieval.training.recipes.materials import RANK_FORMS, RELEASE, Candidate, Group, Material
 from retrieval.training.recipes.recipe import Task
 
 Read = str | list[str]
+TEXTS = {"Q": "question", "A": "answer"}  # by the letters of a form
 ANCHOR, POSITIVE, NEGATIVE, LABEL = "anchor", "positive", "negative", "label"
 
 
@@ -65,15 +66,48 @@ def labelled(task: Task, groups: Sequence[Group]) -> list[tuple[Group, Candidate
     ]
 
 
+def require_texts(model: str, task: Task, release: Material, where: str) -> None:
+    """UserError where a form reads what no candidate in train, or in dev, of a release has."""
+    texts = {"train": _texts_of(release.train), "dev": _texts_of(release.dev)}
+    usable = _usable(model, *texts.values())
+    if task.form in usable or not (release.train and release.dev):
+        return
+    split, lacking = next(
+        (split, TEXTS[letter])
+        for split, there in texts.items()
+        for letter in task.form[1:]
+        if letter not in there
+    )
+    instead = f"name {' or '.join(usable)} in the recipe"
+    raise UserError(
+        f"The form {task.form} reads {lacking}s, and no candidate in {split} of {where} has one: "
+        f"{instead if usable else 'train on a release that has some'}."
+    )
+
+
+def _texts_of(groups: Sequence[Group]) -> set[str]:
+    return {
+        letter
+        for letter, name in TEXTS.items()
+        if any(getattr(one, name) for group in groups for one in group.candidates)
+    }
+
+
+def _usable(model: str, train: set[str], dev: set[str]) -> list[str]:
+    """A retriever has no form of answers alone: it reads them by QQA where no candidate has a
+    question."""
+    forms = [form for form in FORMS[model] if set(form[1:]) <= train & dev]
+    if forms or train != dev:
+        return forms
+    return [form for form in FORMS[model] if set(form[1:]) & train]
+
+
 def _judged(task: Task, group: Group) -> Sequence[Candidate]:
     """A rank is one example, labelled as its first pair is."""
     return group.candidates[:1] if task.form in RANK_FORMS else group.candidates
 
 
 def _with_texts(task: Task, groups: Sequence[Group]) -> Iterator[Group]:
-    questions = (one.question for group in groups for one in group.candidates)
-    if task.form == "QQ" and groups and not any(questions):
-        raise UserError(NO_QUESTIONS.format(task.material))
     if task.material == RELEASE or task.form in RANK_FORMS or "Q" in task.form[1:]:
         yield from groups
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exports.card.origin import labelled_by_votes
+from exports.card.readme import card
 from retrieval.ranking.records import QueryRecord, read
 from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, CONTROLS, WORKERS, row
 from tests.exports.card.releases import RELEASED, ready
@@ -130,6 +131,7 @@ def test_an_order_of_no_known_retriever_is_not_called_one(tmp_path: Path) -> Non
     words = words_of(folder)
     assert "BM25 and the imported order rank the labelled candidates" in words
     assert "pairs that came with it as candidates" in words
+    assert b'alt="Hit@k of the imported order' in card(folder)
 
 
 def test_votes_of_which_no_two_meet_say_nothing_of_agreement(tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ def test_a_plot_is_small_and_says_in_words_what_it_shows(name: str) -> None:
         assert {plot.title, plot.subtitle} <= set(texts(svg))
 
 
+def test_no_plot_calls_the_order_of_an_import_a_retriever() -> None:
+    svgs = [render(plot, LIGHT) for plot in plots(COMPLETE, retrieved=False)]
+    said = [text for svg in svgs for text in texts(svg)]
+    assert {"Hit@k of the imported order", "Rank as imported"} <= set(said)
+    assert not any("retriever" in text for text in said)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_figures_make_the_same_bytes(name: str) -> None:
     assert drawn(name, COMPLETE) == drawn(name, COMPLETE)

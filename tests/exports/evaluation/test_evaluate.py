@@ -8,9 +8,12 @@ import pytest
 from django.core.management.base import CommandError
 
 from core.errors import UserError
+from exports.comparison.compare import compare
+from exports.comparison.named_runs import named_runs
 from exports.evaluation.baselines import baselines, write_runs
 from exports.evaluation.evaluate import evaluate
 from exports.evaluation.scoring import split_labels
+from exports.evaluation.systems import AS_IMPORTED
 from retrieval.ranking.metrics import Way
 from retrieval.ranking.records import read
 from tests.exports.support.extracts import random_extract, spread
@@ -251,6 +254,24 @@ def test_a_baseline_that_is_not_there_is_refused(
     (folder / "trec" / "test.bm25.run").unlink()
     run = folder / "trec" / "test.retriever.run"
     assert expected in refusal(run, folder, against=against)
+
+
+@pytest.mark.parametrize("against", ["retriever", "bm25"])
+def test_the_order_of_an_import_is_not_taken_for_a_retriever(tmp_path: Path, against: str) -> None:
+    """In `compare`, too."""
+    extract = random_extract(1, queries=20)
+    extract.campaign["retriever"] = None
+    folder = spread(extract, tmp_path / "demo-1")
+    write_runs(folder)
+    run, other = (folder / "trec" / f"test.bm25.{name}" for name in ("run", "copy"))
+    other.write_bytes(run.read_bytes())
+    notes = scored(other, folder, against=against)["notes"]
+    assert (AS_IMPORTED in notes) == (against == "retriever")
+    mine = named_runs([f"mine={other}"], [], release=folder, split="test", against=against)
+    compared: Any = compare(
+        mine, folder, split="test", way="qrc", against=against, paper=False, by="f1"
+    )
+    assert (AS_IMPORTED in compared["notes"]) == (against == "retriever")
 
 
 def test_the_command_prints_a_table_and_a_verdict(

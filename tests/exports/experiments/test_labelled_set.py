@@ -4,6 +4,7 @@ its own shape, WikiQA and TREC-QA from real ones."""
 import csv
 import gzip
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from core.command import Error
 from core.errors import UserError
 from exports.evaluation.systems import labels_of
+from exports.experiments import labelled_set
 from exports.experiments.labelled_set import LabelledSet, Way, write_labelled_set
 from retrieval.query_sets.published_sets import FORMATS, Companions
 from retrieval.ranking.records import read
@@ -135,7 +137,7 @@ def test_selqa_s_table_is_read_by_its_ending(tmp_path: Path) -> None:
 def test_a_query_s_rows_may_stand_anywhere_and_its_repeats_stay(tmp_path: Path) -> None:
     rows = ["a?\tx\t4", "b?\ty\t4", "a?\tz\t1", "a?\tx\t4"]
     path = written(tmp_path, "train.tsv", "".join(f"{row}\n" for row in rows))
-    made(tmp_path, "asnq", train=path)
+    assert made(tmp_path, "asnq", train=path)["counts"]["train"]["repeated"] == 1
     first, second = read(tmp_path / "set-raw" / "train.jsonl")
     assert [(one.answer, one.label) for one in first.candidates] == [("x", 1), ("z", 0), ("x", 1)]
     assert len({one.id for one in first.candidates}) == 3
@@ -153,7 +155,8 @@ def test_the_clean_way_drops_from_dev_and_test_what_no_ranking_could_change(tmp_
     assert [counts["raw"][split]["queries"] for split in ("train", "dev", "test")] == [4, 4, 0]
     assert [counts["clean"][split]["queries"] for split in ("train", "dev", "test")] == [4, 2, 0]
     assert counts["clean"]["dev"] == {
-        "queries": 2, "candidates": 4, "positive": 2, "left_out": 2, "empty": 0,
+        "queries": 2, "candidates": 4, "positive": 2, "left_out": 2, "empty": 0, "repeated": 0,
+        "contradictory": 0, "without_question": 4, "without_answer": 0,
     }  # fmt: skip
     # The same query has the same id in both ways.
     ids = {way: [one.id for one in read(tmp_path / f"set-{way}" / "dev.jsonl")] for way in counts}
@@ -192,6 +195,11 @@ def test_the_clean_way_drops_from_dev_and_test_what_no_ranking_could_change(tmp_
         ("sentences", "question,label\nq?,1\n", "has no column 'sentence' or 'answer'"),
         ("quora-match", "question1\tquestion2\na\tb\n", "has no column 'is_duplicate' or 'label'"),
         (
+            "sentences",
+            "question,answer,label\nq?,x,0\nr?,x,1\nq?,y,1\nq?,x,1\n",
+            r"Line 5 of .*as2\.csv: the candidate is labelled 1, and 0 in line 2 of .*as2\.csv\.$",
+        ),
+        (
             "insuranceqa",
             "life\tidx_9\t7\t5 7\n",
             "Line 1 of .*: the question has 'idx_9', which the",
@@ -214,6 +222,29 @@ def test_what_is_wrong_in_a_file_is_named_with_its_line_and_nothing_is_left_ther
     assert [one.name for one in tmp_path.iterdir() if "out" in one.name] == []
 
 
+def test_a_publisher_s_own_file_may_label_a_repeated_candidate_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As SelQA does."""
+    path = written(tmp_path, "asnq.tsv", "a?\tx\t4\na?\tx\t1\n")
+    quorum("release", "import", "asnq", "--test", str(path), "--out", str(tmp_path / "out"))
+    said = capsys.readouterr().out
+    assert "of test that repeat another with the other label, as published: 1." in said
+
+
+def test_a_misspelt_column_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = "Where from?,From where?,Sydney.,1\n"
+    train = written(tmp_path, "train.csv", "query,text,answer,label\n" + row)
+    dev = written(tmp_path, "dev.csv", "query,question,answer,label\n" + row)
+    words = ["release", "import", "qrc", "--train", str(train), "--dev", str(dev)]
+    quorum(*words, "--out", str(tmp_path / "out"))
+    said = capsys.readouterr().out
+    assert "Columns of train.csv (train) that nothing reads: text." in said
+    assert "dev.csv" not in said
+    counts = json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"]
+    assert [counts[split]["without_question"] for split in ("train", "dev")] == [1, 0]
+
+
 def test_insuranceqa_needs_its_answers_and_its_vocabulary(tmp_path: Path) -> None:
     path = written(tmp_path, *SHAPES["insuranceqa"])
     with pytest.raises(UserError, match="refer to its vocabulary: name them by --vocabulary"):
@@ -223,6 +254,30 @@ def test_insuranceqa_needs_its_answers_and_its_vocabulary(tmp_path: Path) -> Non
 def table(name: str) -> Iterator[dict[str, str]]:
     with gzip.open(DATA / name, "rt", encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file, delimiter="\t")
+
+
+def test_a_set_has_bm25_s_run_of_each_split_unless_it_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "the tea?\tan egg\t0\nthe tea?\tgreen tea\t1\nthe tea?\tthe end\t0\n"
+    path = written(tmp_path, "as2.csv", "question\tsentence\tlabel\n" + rows)
+    words = ["release", "import", "sentences", "--test", str(path), "--out"]
+    quorum(*words, str(tmp_path / "out"))
+    runs = {one.name: one.read_text() for one in (tmp_path / "out" / "trec").iterdir()}
+    assert {name: bool(text) for name, text in runs.items()} == {
+        "train.bm25.run": False, "dev.bm25.run": False, "test.bm25.run": True,
+    }  # fmt: skip
+    [record] = read(tmp_path / "out" / "test.jsonl")
+    answers = {one.id: one.answer for one in record.candidates}
+    ranked = [line.split() for line in runs["test.bm25.run"].splitlines()]
+    assert answers[ranked[-1][2]] == "an egg"
+    assert float(ranked[-1][4]) == 0 < float(ranked[0][4])
+    labelled = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "trec/test.bm25.run" in labelled["files"]
+    monkeypatch.setattr(labelled_set, "MOST_RANKED", 2)
+    quorum(*words, str(tmp_path / "large"))
+    assert not (tmp_path / "large" / "trec").exists()
+    assert "No BM25: it has over 1,000,000 candidates." in capsys.readouterr().out
 
 
 @needs_data
@@ -323,7 +378,7 @@ def test_a_folder_that_is_in_use_is_left_alone_and_a_release_of_votes_is_told_ap
 
 
 @pytest.mark.django_db
-def test_an_imported_set_has_no_baselines_and_no_questions_to_read(tmp_path: Path) -> None:
+def test_an_imported_set_has_no_retriever_and_no_questions_to_read(tmp_path: Path) -> None:
     path, out = written(tmp_path, *SHAPES["asnq"]), str(tmp_path / "out")
     quorum("release", "import", "asnq", "--test", str(path), "--out", out)
     words, run = ["--release", out], tmp_path / "zero.run"
@@ -332,7 +387,10 @@ def test_an_imported_set_has_no_baselines_and_no_questions_to_read(tmp_path: Pat
         quorum("release", "score", *model, "--form", "QQ")
     assert not run.exists()
     quorum("release", "score", *model, "--form", "QQA")
-    with pytest.raises(Error, match=r"lacks trec/test.retriever.run, as imported sets do: name"):
+    lacks = r"lacks trec/test.retriever.run, as imported sets do: name bm25, or runs of your own"
+    with pytest.raises(Error, match=lacks):
         quorum("release", "evaluate", str(run), *words)
+    quorum("release", "evaluate", str(run), *words, "--against", "bm25")
+    shutil.rmtree(Path(out) / "trec")  # as sets that were imported before
     with pytest.raises(Error, match=r"lacks trec/test.bm25.run, as imported sets do: name runs"):
         quorum("release", "compare", f"mine={run}", "bm25", *words, "--against", "mine")

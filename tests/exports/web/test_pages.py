@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from annotation.models import Campaign
 from exports.models import Download, Release
+from retrieval.models import IndexVersion
 from tests.annotation.web.base.readers import root
 from tests.exports.support.stored_release import stored_release
 from tests.exports.web.pages import ADDRESS, copy_of, row, text
@@ -86,6 +87,21 @@ def test_a_plot_is_shown_where_the_release_has_it(campaign: Campaign, dans: Clie
     page = text(dans.get(f"{ADDRESS}/2"))
     assert f'src="{ADDRESS}/2/plots/hit-at-k-dark.svg"' in page
     assert "agreement-by-worker" not in page
+
+
+def test_the_order_of_an_import_is_not_called_a_retriever(campaign: Campaign, dans: Client) -> None:
+    scored = {"dev": {"retriever": {"P@1": {"value": 1, "low": None, "high": None}}}}
+    stored_release(campaign, stats={"baselines": {"way": "QRC", "splits": scored}})
+    page = text(dans.get(f"{ADDRESS}/1"))
+    assert "Imported order" in page
+    assert "Hit@k of the imported order" in page
+    campaign.query_set.retrieved_with = IndexVersion.objects.create(
+        path="qqa-1", form="QQA", dimension=4, pairs=9, manifest={}, chosen_at=timezone.now()
+    )
+    campaign.query_set.save()
+    page = text(dans.get(f"{ADDRESS}/1"))
+    assert "Hit@k of the retriever" in page
+    assert "mported order" not in page
 
 
 def test_every_file_is_offered_once_with_size_checksum_and_downloads(

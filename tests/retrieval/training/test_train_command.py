@@ -390,6 +390,18 @@ def test_nothing_that_any_dev_or_test_asks_is_learned_of_several_releases(
             checked_inputs(TrainingRequest(whole, demo, "mine", None, "cpu"))
 
 
+def test_questions_that_train_lacks_are_not_trained_on(
+    data_dir: Path, demo: Path, short: Path
+) -> None:
+    lines = [json.loads(line) for line in (demo / "train.jsonl").read_text().splitlines()]
+    for candidate in (one for line in lines for one in line["candidates"]):
+        candidate["question"] = ""
+    (demo / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_manifest(demo)
+    with pytest.raises(Error, match=r"reads questions, and no candidate in train of .* has one"):
+        train(short, "--release", demo)
+
+
 def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
     tmp_path: Path,
     bare: Path,

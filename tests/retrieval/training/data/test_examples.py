@@ -8,8 +8,8 @@ import pytest
 
 from core.errors import UserError
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from retrieval.training.data.examples import Examples, examples_of
-from retrieval.training.recipes.materials import Candidate, Group, of_release
+from retrieval.training.data.examples import Examples, examples_of, require_texts
+from retrieval.training.recipes.materials import Candidate, Group, Material, of_release
 from retrieval.training.recipes.recipe import Recipe, Task, parse_recipe, with_pairs
 
 
@@ -111,11 +111,32 @@ def test_answers_alone_are_not_learned_of_pairs_without_any() -> None:
     assert len(of_pairs(recipe("selector", "QA"), []).rows) == 0
 
 
-@pytest.mark.parametrize("kind", ["retriever", "selector"])
-def test_questions_alone_are_not_learned_where_no_candidate_has_one(kind: str) -> None:
-    answers = [Group("tea", [Candidate("", "ten minutes", 1.0), Candidate("", "an egg", 0.0)])]
-    with pytest.raises(UserError, match="The form QQ reads questions alone, and no candidate of"):
-        examples_of(kind, recipe(kind, "QQ").last.tasks[0], answers)
+BOTH, ANSWERS, QUESTIONS = ("q", "a"), ("", "a"), ("q", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "train", "dev", "expected"),
+    [
+        ("selector", "QAQ", ANSWERS, BOTH, "questions, and no .* in train of demo .* name QA in"),
+        ("selector", "QQ", ANSWERS, ANSWERS, "questions, and no .* name QA in the recipe"),
+        ("selector", "QQA", BOTH, QUESTIONS, "answers, and no .* in dev of demo .* name QQ in"),
+        ("selector", "QA", ANSWERS, ANSWERS, None),
+        ("retriever", "QQA", ANSWERS, BOTH, "in train of demo .* train on a release that has"),
+        ("retriever", "QQ", ANSWERS, ANSWERS, "questions, and no .* name QQA in the recipe"),
+        ("retriever", "QQA", ANSWERS, ANSWERS, None),
+        ("retriever", "QQA", QUESTIONS, QUESTIONS, "answers, and no .* name QQ in the recipe"),
+    ],
+)
+def test_a_form_that_reads_what_no_candidate_of_a_release_has_is_refused(
+    kind: str, form: str, train: tuple[str, str], dev: tuple[str, str], expected: str | None
+) -> None:
+    sides = ([Group("tea", (Candidate(*texts, 1.0),))] for texts in (train, dev))
+    asked = kind, recipe(kind, form).last.tasks[0], Material(*sides), "demo"
+    if expected is None:
+        require_texts(*asked)
+        return
+    with pytest.raises(UserError, match=rf"^The form {form} reads .*{expected}.*\.$"):
+        require_texts(*asked)
 
 
 def test_the_negative_of_a_file_is_a_hard_negative_and_a_row_without_one_is_left_out() -> None:
