@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from core.files.whole import write_whole
 from retrieval.ranking.records import read
+from retrieval.training.recipes.materials import MOST_SCORE
 
 ROWS = 200  # so many that one in ten, by its first text, is some for dev
 QUESTIONS = "questions"  # with known answers
@@ -41,7 +42,11 @@ _COLUMNS: Mapping[str, Callable[[_Text], dict[str, Any]]] = {
         "label": one.label,
     },
     "spans": lambda one: {"left": one.query, "right": one.answer, "label": one.label},
-    "sts": lambda one: {"sentence1": one.query, "sentence2": one.question, "score": one.label},
+    "sts": lambda one: {
+        "sentence1": one.query,
+        "sentence2": one.question,
+        "score": MOST_SCORE * one.label,
+    },
     "ranks": lambda one: {
         "query": one.query,
         "pairs": [[one.question, one.answer], [one.query, one.answer]],

@@ -45,8 +45,9 @@ def rows(kind: str) -> list[dict[str, Any]]:
             {"query": one, "pairs": [[other, "a"], ["b", "c"]], "label": place % 2}
             for place, (one, other) in enumerate(pairs)
         ]
+    most = 5 if kind == "sts" else 1
     return [
-        dict(zip(columns[kind], (one, other, place % 2, other), strict=False))
+        dict(zip(columns[kind], (one, other, most * (place % 2), other), strict=False))
         for place, (one, other) in enumerate(pairs)
     ]
 
