@@ -58,9 +58,7 @@ def train(
         if known := claimed(folder, inputs.facts):
             _tidy(folder, known)  # of a kill just before
             return {**known, "unchanged": True}
-        (folder / "recipe.yaml").write_text(
-            yaml.safe_dump(request.recipe.to_dict(), sort_keys=False), encoding="utf-8"
-        )
+        _write_recipe(request.recipe, folder / "recipe.yaml")
         if is_begun:
             watch.begin("Continuing a training that was stopped", 0)
         began = time.monotonic()
@@ -69,6 +67,14 @@ def train(
         write_training(folder, values)
         _tidy(folder, values)
     return {**values, "unchanged": False}
+
+
+def _write_recipe(recipe: Recipe, path: Path) -> None:
+    """To be trained by again, from any folder."""
+    values = recipe.to_dict()
+    for name, source in recipe.materials.items():
+        values["materials"][name]["file"] = str(source.file.resolve())
+    path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
 
 def _trained(

@@ -23,7 +23,7 @@ from retrieval.registry.training_record import parse_training, read_training
 from retrieval.training.data import teacher
 from retrieval.training.preflight import TrainingRequest, checked_inputs
 from retrieval.training.recipes.materials import Source
-from retrieval.training.recipes.recipe import parse_recipe
+from retrieval.training.recipes.recipe import parse_recipe, read_recipe
 from retrieval.training.result import claimed
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 from tests.support.command_line import quorum
@@ -461,6 +461,9 @@ def test_stages_materials_and_a_teacher_are_recorded_and_gone_on_with(
     assert list(found["teachers"].values()) == [digest_of_folder(tiny_retriever)]
     place = data_dir / "models" / "staged"
     assert not list(place.glob("stage-*"))
+    again, before = (read_recipe(one) for one in (place / "recipe.yaml", path))
+    assert again.to_dict() == before.to_dict()
+    assert [one.file for one in again.materials.values()] == [(tmp_path / "quora.tsv").resolve()]
     assert parse_training(read_training(place)).form == "QAQ"
     out = StringIO()
     quorum("model", "train", str(path), "--release", str(demo), stdout=out)
