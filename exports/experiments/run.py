@@ -103,7 +103,7 @@ def run_experiment(
         "papers": {"note": NOTE, "systems": papers, "hit_at": []} if experiment.source else None,
         "counts": _counts(run),
         "sets": [_measured(run, one, measurable) for one in measured],
-        "models": [_told(one) for one in measurable],
+        "models": [_described(one) for one in measurable],
         "notes": [
             run.note(recipes.values()),
             *run.held_out(one.training for one in measurable if one.training),
@@ -196,7 +196,7 @@ def _as_trained(system: System, recipe: Recipe, training: Training) -> Measurabl
     return Measurable(system, NamedRuns(system.name, test, dev), models, recipe, training)
 
 
-def _told(one: Measurable) -> dict[str, Any]:
+def _described(one: Measurable) -> dict[str, Any]:
     """What a reader must know of a system to say what differs between two."""
     recipe, training = one.recipe, one.training
     stages = [
