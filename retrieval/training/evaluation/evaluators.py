@@ -79,7 +79,7 @@ class Model:
         model = resolve_either(name)
         self._selector = load_selector(Path(model), device) if is_selector(Path(model)) else None
         self._encoder = None if self._selector else load_encoder(model, device)
-        self._form, self._rank_form = trained_form(model), _rank_form(model)
+        self._name, self._form = model, trained_form(model)
 
     def scores(self, triplets: Sequence[tuple[str, str, str]]) -> Scores:
         """Of a text, and a question with its answer; a text alone stands for both of these."""
@@ -99,7 +99,8 @@ class Model:
         """Of whole ranks. UserError of a retriever: it reads two texts."""
         if self._selector is None:
             raise UserError("A rank is read as a whole: name an answer selector.")
-        inputs = [read("selector", self._rank_form, one.query, one.candidates[0]) for one in groups]
+        form = _rank_form(self._name)
+        inputs = [read("selector", form, one.query, one.candidates[0]) for one in groups]
         return np.asarray(self._selector.score_inputs(inputs), np.float64)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
@@ -115,7 +116,10 @@ def _rank_form(model: str) -> str:
     """In which its training read ranks last."""
     training = training_at(Path(model).resolve())
     stages = training.recipe.get("stages", ()) if training else ()
-    forms = [task["form"] for stage in stages for task in stage["tasks"]]
+    try:
+        forms = [task["form"] for stage in stages for task in stage["tasks"]]
+    except (KeyError, TypeError):  # a record that others wrote
+        forms = []
     return next((form for form in reversed(forms) if form in RANK_FORMS), RANK_FORMS[0])
 
 
@@ -134,8 +138,8 @@ def measure(
     draws: bool = True,
 ) -> Measured:
     """`among`: so many texts to look for positives in; None: all. Draws of many rows take minutes:
-    whoever compares nothing goes without them. UserError where nothing can be
-    measured by the file's kind."""
+    whoever compares nothing goes without them. UserError where nothing can be measured by the
+    file's kind."""
     if among is not None and source.kind != "positives":
         raise UserError(f"There is no corpus to cut for {source.kind}: leave --among out.")
     if dev is not None and source.kind in ("sts", "topics"):
