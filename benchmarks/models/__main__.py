@@ -22,9 +22,9 @@ from benchmarks import folders
 from benchmarks.main_job import machine
 from benchmarks.models import qbert, reranking, speed
 from benchmarks.models.data import NEEDED, missing
-from benchmarks.models.papers import printed
+from benchmarks.models.papers import PRINTED, printed
 from benchmarks.models.splits import Size
-from benchmarks.models.systems import MPNET, SENTENCES, Place, Trainings
+from benchmarks.models.systems import MPNET, STUDENT, Place, Trainings, fewer_layers
 from benchmarks.quality.tasks import MINILM
 from benchmarks.retrieval.parts import names_of
 from core.errors import UserError
@@ -66,7 +66,6 @@ FULL = Size(
 def main(words: Sequence[str] | None = None) -> int:
     options = _options(words)
     size, trainings = _sizes(options)
-    bases = {"MiniLM": MINILM} | ({MPNET: options.mpnet} if options.mpnet else {})
     try:
         device = chosen_device(options.device)
     except UserError as error:
@@ -76,6 +75,8 @@ def main(words: Sequence[str] | None = None) -> int:
     key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
     stack = LocalStack(folders.WORK / "models" / key)  # other sizes, other folder
     stack.manage("migrate", "--verbosity", 0)
+    bases = {"MiniLM": MINILM, STUDENT: fewer_layers(MINILM, stack.data / STUDENT)}
+    bases |= {MPNET: options.mpnet} if options.mpnet else {}
     place = Place(stack, size, trainings, device, bases)
     failed = [part for part in options.only if not _measure(part, place, small=options.small)]
     if failed:
@@ -144,7 +145,7 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
     else:
         report = place.compared(part, Path(os.path.relpath(plot, ROOT))) | {"release": part}
         print(markdown(report))
-    if part in SENTENCES:
+    if part in PRINTED:
         print("", *printed(part), sep="\n")
     left_out = []
     if MPNET not in place.bases:

@@ -4,7 +4,8 @@
 and no system of `duplicates` reads it.
 `wikiqa`, `trecqa`: answer sentence selection, the clean way. A sentence stands as the question and
 as the answer: a retriever of the form QQ reads it, and a selector of the form QA.
-`SelQA`: what a model may learn before those.
+`selqa`: the same of SelQA, whose dev is parted into train and dev, since its train is not here.
+`SelQA`: what a model may learn before the other two.
 `qbert`: see there.
 `quora`: pairs of questions, judged by Quora's users. Those of the training that are also in the
 test are left out.
@@ -18,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from benchmarks import folders
 from benchmarks.control_leak.corpora import BANKING
@@ -35,16 +36,20 @@ TRECQA = Path("ranking") / "trecqa" / "trecqa.tsv.gz"
 SELQA = Path("ranking") / "selqa" / "selqa_dev_test.jsonl.gz"
 CLINC = Path("pairs") / "clinc150" / "clinc150.tsv.gz"
 STSB = Path("pairs") / "stsb_en" / "stsb_en.tsv.gz"
-CROWD = {"answers": "answers", "duplicates": "quora"}  # the tasks of benchmarks.quality
+# The tasks of benchmarks.quality.
+CROWD = {"answers": "answers", "duplicates": "quora", "students": "quora"}
 NEEDED: Mapping[str, Sequence[Path]] = {
     "answers": (folders.PAIRS, *DUPLICATES),
     "duplicates": (folders.PAIRS, *DUPLICATES),
+    "students": (folders.PAIRS, *DUPLICATES),
     "wikiqa": (*WIKIQA, SELQA),
     "trecqa": (TRECQA, SELQA),
+    "selqa": (SELQA,),
     "quora": DUPLICATES,
     "qbert": (BANKING, CLINC, STSB, *DUPLICATES, *WIKIQA),
     "speed": (folders.PAIRS, *DUPLICATES),
 }
+SELQA_DEV = 5  # each fifth question of its dev stays there
 TREC_SPLITS = {"train": "train", "clean-dev": "dev", "clean-test": "test"}
 
 T = TypeVar("T")
@@ -61,7 +66,8 @@ def write_dataset(part: str, size: Size, folder: Path, device: str) -> dict[str,
     if part in CROWD:
         made = judged_by_crowd(CROWD[part], size, device)
     else:
-        made = {"wikiqa": _wikiqa, "trecqa": _trecqa, "quora": _quora}[part](size)
+        of = {"wikiqa": _wikiqa, "trecqa": _trecqa, "selqa": _selqa, "quora": _quora}
+        made = of[part](size)
     return write_splits(part, made, folder)
 
 
@@ -81,15 +87,23 @@ def write_corpus(most: int, path: Path) -> None:
 
 def write_sentences(size: Size, path: Path) -> None:
     """SelQA's questions with their sentences, to be learned before a release of sentences."""
-    with gzip.open(folders.DATA / SELQA, "rt", encoding="utf-8") as file:
-        asked = [json.loads(line) for line in file]
+    learned = some(_selqa_questions(), size.transferred)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t")
         writer.writerow(("question", "sentence", "label"))
-        for one in some(asked, size.transferred):
-            for number, sentence in enumerate(one["candidates"]):
-                if sentence.strip():
-                    writer.writerow((one["question"], sentence, int(number in one["positives"])))
+        for one in learned:
+            writer.writerows((one["question"], *sentence) for sentence in _labelled(one))
+
+
+def _selqa_questions() -> list[dict[str, Any]]:
+    with gzip.open(folders.DATA / SELQA, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def _labelled(asked: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for number, sentence in enumerate(asked["candidates"]):
+        if sentence.strip():
+            yield sentence, int(number in asked["positives"])
 
 
 def pairs_to_learn() -> Iterator[Pair]:
@@ -109,6 +123,16 @@ def _trecqa(size: Size) -> Splits:
     named = [
         (TREC_SPLITS[row["split"]], row) for row in read(TRECQA) if row["split"] in TREC_SPLITS
     ]
+    return _sentences(named, size)
+
+
+def _selqa(size: Size) -> Splits:
+    named = []
+    for number, one in enumerate(_selqa_questions()):
+        learned = one["split"] == "dev" and number % SELQA_DEV
+        for sentence, label in _labelled(one):
+            row = {"question": one["question"], "sentence": sentence, "label": str(label)}
+            named.append(("train" if learned else one["split"], row))
     return _sentences(named, size)
 
 
@@ -137,8 +161,8 @@ def _quora(size: Size) -> Splits:
         for split in ("test", "dev")
     )
     return {
-        "test": _grouped(some(test, size.pairs)),
-        "dev": _grouped(some(dev, size.pairs // 5)),
+        "test": _grouped(some(test, size.measured)),
+        "dev": _grouped(some(dev, size.measured // 5)),
         "train": _grouped(some(pairs_to_learn(), size.pairs)),
     }
 

@@ -8,6 +8,7 @@ from demo.processes import ROOT
 
 SOURCE = "Di Liello et al. 2022, Table 1"
 TABLES = ROOT / "recipes" / "experiments" / "as2-1"
+PRINTED = ("wikiqa", "trecqa")
 SYSTEMS = {"base": "{}-Base", "tanda": "TANDA {}"}
 
 

@@ -21,12 +21,12 @@ class Size:
     # Questions to train on, of WikiQA and of TREC-QA, and the most sentences of each.
     sentences: tuple[int, int] = (10_000, 1_000)
     transferred: int = 600  # questions of SelQA, learned before those
-    pairs: int = 10_000  # of Quora, to train on and to test on
+    pairs: int = 3_000  # of Quora, to learn
     ranks: int = 150_000
     # Of the tasks that one encoder learns: examples of each intent, and rows of each other one.
     shots: int = 10
     learned: int = 800
-    measured: int = 10_000  # rows of each of its tests, at most
+    measured: int = 10_000  # rows of each test of these tasks and of Quora's pairs, at most
     retriever: str = MINILM  # chooses the candidates
 
 

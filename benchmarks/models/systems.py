@@ -18,12 +18,14 @@ from benchmarks.models.data import write_corpus, write_dataset, write_pairs, wri
 from benchmarks.models.splits import Size
 from demo.processes import ROOT, StackError
 from demo.stack import LocalStack
+from retrieval.encoders.loading import load_model
 
-SENTENCES = ("wikiqa", "trecqa")
+SENTENCES = ("wikiqa", "trecqa", "selqa")
 WAYS = dict.fromkeys(SENTENCES, "clean")
 BM25 = "bm25"
 ZERO = "zero-shot"
 CONTRASTIVE = "contrastive"
+STUDENTS = "students"  # a part
 PAIRS, RANKS, SELQA = "pairs", "ranks", "SelQA"  # what may be learned before a release
 SPLITS = ("test", "dev")
 # Of a training; those without materials, sets or teachers have none.
@@ -89,7 +91,7 @@ class System:
     form: str
     objective: str | None = None
     first: str | None = None  # the material that is learned before the release
-    taught: bool = False  # by the untrained retriever, beside the labels
+    taught: bool = False  # by MiniLM's untrained retriever, beside the labels
 
     @property
     def words(self) -> str:
@@ -131,16 +133,34 @@ SYSTEMS: dict[str, Sequence[System]] = {
         System("selector", "QQ"),
         System("selector", "QQ", taught=True),
     ),
+    STUDENTS: (
+        System("selector", "QQ"),
+        System("selector", "QQ", first=RANKS),
+        System("selector", "QQ", taught=True),
+        System("selector", "QQ", first=RANKS, taught=True),
+    ),
     **dict.fromkeys(
-        SENTENCES,
+        ("wikiqa", "trecqa"),
         (System(ZERO, "QQ"), System("selector", "QA"), System("selector", "QA", first=SELQA)),
     ),
+    "selqa": (System(ZERO, "QQ"), System("selector", "QA")),
 }
 MPNET = "MPNet"
+STUDENT = "MiniLM-3"  # every second layer of MiniLM
 # Its parts without the paper's grid: it takes eight times MiniLM's work, and these texts are short.
 SHORT = ("quora",)
 # A query has one candidate or few: its Hit@k tells nothing that a plot could show.
 UNRANKED = ("quora",)
+
+
+def fewer_layers(name: str, folder: Path) -> str:
+    """A model of every second layer of the one named, in the folder."""
+    model, _ = load_model(name, "cpu")
+    body: Any = model[0].auto_model
+    body.encoder.layer = body.encoder.layer[::2]
+    body.config.num_hidden_layers = len(body.encoder.layer)
+    model.save_pretrained(str(folder))
+    return str(folder)
 
 
 @dataclass(frozen=True)
@@ -158,6 +178,10 @@ class Place:
         return Path(os.path.relpath(self.stack.data, ROOT))
 
     def systems(self, part: str, base: str) -> Sequence[System]:
+        if part == STUDENTS:  # beside their teacher
+            return SYSTEMS[part] if base in (STUDENT, MPNET) else (System(ZERO, "QQ"),)
+        if base == STUDENT:
+            return ()
         if base == MPNET and part not in SHORT and not self.trainings.paper:
             return ()
         return SYSTEMS[part]
@@ -249,12 +273,13 @@ class Place:
     def _trained(self, part: str, release: Path, system: System, name: str, base: str) -> Path:
         """The model's folder."""
         model = "-".join([part, name, *system.words.split()]).lower()
-        tasks = [system.task("release", base)]
+        [teacher, *_] = self.bases.values()
+        tasks = [system.task("release", teacher)]
         materials = {}
         if system.first == RANKS:
             base = str(self._learned_ranks(part, release, system, name, base))
         elif system.first is not None:
-            tasks.insert(0, system.task(system.first, base))
+            tasks.insert(0, system.task(system.first, teacher))
             materials = {system.first: self._material(system.first)}
         recipe = {"kind": system.kind, "form": system.form, "base": base}
         recipe |= self.trainings.settings(system.kind) | {"materials": materials}

@@ -55,7 +55,8 @@ class Answered:
 
 
 class Answerer:
-    """Without a selector the retriever's order stays, and its cosine is the score."""
+    """Without a selector the retriever's order stays, and its cosine is the score. If it was
+    trained here and searches alone, its own threshold holds where none is given."""
 
     def __init__(
         self,
@@ -70,8 +71,10 @@ class Answerer:
         self._searcher = searcher
         self._selector = selector
         self._name = name or (selector.name if selector else None)
-        self._threshold = threshold
         self._retrievers = retrievers
+        if selector is None and threshold is None and tuple(retrievers) == ALONE:
+            threshold = searcher.threshold
+        self._threshold = threshold
 
     def answer(self, question: str, k: int = CANDIDATES) -> Answered:
         """Of a smaller database than k, all pairs are candidates. UserError where none is left."""

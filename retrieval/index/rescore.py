@@ -87,4 +87,9 @@ def rescored(store: VectorStore, queries: Vectors, positions: Positions) -> Scor
         rows = store.rows(np.maximum(positions[some], 0).ravel()).astype(np.float64)
         asked = queries[some, None, :].astype(np.float64)
         scores[some] = np.vecdot(rows.reshape(len(asked), width, -1), asked)
-    return np.where(positions < 0, -np.inf, np.clip(np.round(scores, DECIMALS), -1.0, 1.0))
+    return np.where(positions < 0, -np.inf, rounded_cosines(scores))
+
+
+def rounded_cosines(cosines: Scores) -> Scores:
+    """As a search tells them."""
+    return np.clip(np.round(cosines, DECIMALS), -1.0, 1.0)

@@ -25,7 +25,7 @@ class TrainedModel(models.Model):
     base = models.CharField(max_length=300)
     release = models.CharField(max_length=200)
     release_sha256 = models.CharField(max_length=64)  # of its manifest
-    # Of a selector: the least score that it answers with.
+    # The least score that it answers with; of a retriever, the least cosine.
     threshold = models.FloatField(null=True, blank=True)
     # training.json as it was when the model was registered.
     training = models.JSONField()
@@ -41,8 +41,9 @@ class TrainedModel(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(threshold__isnull=True)
-                | Q(kind="selector", threshold__gte=0, threshold__lte=1),
-                name="model_threshold_is_a_selectors",
+                | Q(kind="selector", threshold__gte=0, threshold__lte=1)
+                | Q(kind="retriever", threshold__gte=-1, threshold__lte=1),
+                name="model_threshold_is_a_score",
             ),
         ]
 

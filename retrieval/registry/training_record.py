@@ -18,6 +18,7 @@ FILE = "training.json"  # written last: a training without it has not ended
 FORMAT = 1
 LARGEST_FILE = 10_000_000  # bytes
 LARGEST_NUMBER = 2**63
+LEAST_SCORE = {"retriever": -1, "selector": 0}
 LONGEST_BASE, LONGEST_RELEASE, LONGEST_MODEL = 300, 200, 150
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -205,9 +206,7 @@ def _best(values: Values, seeds: tuple[Seed, ...]) -> Seed:
 def _threshold(values: Values, kind: str) -> float | None:
     if values.get("threshold") is None:
         return None
-    if kind != "selector":
-        raise Fault("threshold is that of a selector, and this is none")
-    return _number(values, "threshold", most=1)
+    return _number(values, "threshold", most=1, least=LEAST_SCORE[kind])
 
 
 def _figures(values: Values, name: str) -> Figures:
@@ -258,10 +257,10 @@ def _whole(values: Values, name: str) -> int:
     return value
 
 
-def _number(values: Values, name: str, most: float = LARGEST_NUMBER) -> float:
+def _number(values: Values, name: str, most: float = LARGEST_NUMBER, *, least: int = 0) -> float:
     value = values.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        _refused(name, value, "a number from 0 " + ("to 1" if most == 1 else "on"))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        _refused(name, value, f"a number from {least} " + ("to 1" if most == 1 else "on"))
     return float(value)
 
 

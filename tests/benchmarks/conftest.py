@@ -85,8 +85,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _write(folder / WIKIQA[1], _sentences(groups[30:], ["dev", "test"]))
     _write(folder / TRECQA, _sentences(groups, list(TREC_SPLITS)))
     with _opened(folder / SELQA) as file:
-        for one, other in pairwise(groups):
-            row = {"question": one[0], "candidates": [other[0], one[1]], "positives": [1]}
+        for split, (one, other) in zip(cycle(("dev", "test")), pairwise(groups)):
+            texts = {"question": one[0], "candidates": [other[0], one[1]]}
+            row = {"split": split, **texts, "positives": [1]}
             file.write(json.dumps(row) + "\n")
     return folder
 

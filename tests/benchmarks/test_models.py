@@ -10,7 +10,7 @@ from benchmarks import folders
 from benchmarks.models import __main__ as models
 from benchmarks.models import data, qbert, reranking, speed
 from benchmarks.models.splits import Size
-from benchmarks.models.systems import Place, Trainings
+from benchmarks.models.systems import STUDENT, Place, Trainings, fewer_layers
 from tests.support.stack import StackHere
 
 
@@ -34,7 +34,8 @@ def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Pl
     trainings = Trainings(
         seeds=(1,), epochs=1, batch_size=4, rank_steps=4, rank_length=32, task_epochs=1
     )
-    return Place(StackHere(settings.DATA_DIR), size, trainings, "cpu", {"Tiny": tiny_encoder})
+    bases = {"Tiny": tiny_encoder, STUDENT: fewer_layers(tiny_encoder, tmp_path / STUDENT)}
+    return Place(StackHere(settings.DATA_DIR), size, trainings, "cpu", bases)
 
 
 @pytest.mark.parametrize("part", sorted(data.NEEDED.keys() - {qbert.PART, models.SPEED}))
@@ -46,6 +47,7 @@ def test_each_dataset_has_positives_in_every_split(part: str, place: Place, tmp_
 BESIDE_PLAIN = {
     "answers": {"Tiny QAQ selector": 4},
     "duplicates": {"Tiny QQ tuned": 2},
+    "students": {"MiniLM-3 QQ selector": 4},
     "wikiqa": {"Tiny QA selector": 2},
 }
 

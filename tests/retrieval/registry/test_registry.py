@@ -47,9 +47,10 @@ def test_a_training_that_has_ended_is_taken_up_with_all_that_it_says() -> None:
     assert model.threshold is None
 
 
-def test_a_selector_is_taken_up_with_its_threshold() -> None:
+def test_a_model_is_taken_up_with_its_threshold() -> None:
     model = register(trained("faq-qaq", **SELECTOR))
     assert (model.kind, model.form, model.threshold) == ("selector", "QAQ", 0.37)
+    assert register(trained("near", threshold=-0.25)).threshold == -0.25
 
 
 def test_the_same_is_taken_up_once_and_told_once() -> None:
@@ -202,7 +203,7 @@ def changed(part: dict[str, Any], **changes: Any) -> dict[str, Any]:
         ({"trainings": []}, "trainings must tell of one seed or more, of each once"),
         ({"best": 9}, "best is 9, and there is no training with that seed"),
         ({"best": True}, "best is True, and must be a whole number"),
-        ({"threshold": 0.5}, "threshold is that of a selector, and this is none"),
+        ({"threshold": -1.5}, "threshold is -1.5, and must be a number from -1 to 1"),
         ({**SELECTOR, "threshold": 1.5}, "threshold is 1.5, and must be a number from 0 to 1"),
         ({"way": "ours"}, "way is 'ours', and must be one of qrc, clean"),
         ({"seconds": -1}, "seconds is -1, and must be a number from 0 on"),
@@ -368,7 +369,7 @@ def test_a_file_that_changed_or_went_or_came_is_refused_by_the_models_name() -> 
 
 def test_the_database_refuses_what_no_model_is() -> None:
     model = register(trained("faq-qqa"))
-    for changes in ({"form": "QAQ"}, {"threshold": 0.5}, {"kind": "reader"}, {"name": ""}):
+    for changes in ({"form": "QAQ"}, {"threshold": -1.1}, {"kind": "reader"}, {"name": ""}):
         with pytest.raises(IntegrityError), transaction.atomic():
             TrainedModel.objects.filter(pk=model.pk).update(**changes)
 

@@ -99,6 +99,15 @@ def test_without_a_selector_the_page_says_that_the_retriever_answers(ask: Any) -
     assert "none known" in page  # the licence
 
 
+def test_below_its_own_threshold_a_retriever_gives_no_answer(
+    ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Searcher, "threshold", 0.9999)
+    page = ask("bread").content.decode()
+    assert "No confident answer" in page
+    assert "The score is the retriever's cosine: none reaches 0.9999." in page
+
+
 def test_a_withdrawn_pair_is_no_answer_from_the_next_question_on(ask: Any) -> None:
     best = ask("how do I bake bread?").context["result"].best.pair
     withdraw_pairs([best.pair_key])

@@ -1,5 +1,6 @@
 """What the base ranks is measured before it is tuned, where it ranks at all."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +11,14 @@ from safetensors.torch import load_file
 from sentence_transformers import CrossEncoder
 
 from retrieval.encoders.cross_encoder.load import new_selector, save_selector
+from retrieval.ranking.records import QueryRecord
+from retrieval.ranking.runs import ScoredQuery
 from retrieval.training.data.release_splits import read_release
 from retrieval.training.evaluation import evaluate
 from retrieval.training.evaluation.evaluate import Evaluation
 from retrieval.training.loop.grid import Trained
 from retrieval.training.recipes.recipe import Recipe, Settings, parse_recipe
+from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
 
 
@@ -51,6 +55,21 @@ def test_its_threshold_is_chosen_by_what_the_recipe_says(
     monkeypatch.setattr(evaluate, "choose_threshold", lambda _, by: SimpleNamespace(value=by))
     wanted = replace(recipe("selector", "QQ"), threshold_by="precision")
     assert measured(tmp_path, bare, wanted, selector).threshold == "precision"
+
+
+def test_a_retrievers_threshold_is_a_cosine_as_searches_tell_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of a text with itself may come out a little above 1."""
+    folder = tmp_path / "first"
+    tiny.retriever(folder / "model")
+
+    def scored(_: object, __: str, records: list[QueryRecord]) -> Iterator[ScoredQuery]:
+        for record in records:
+            yield record.id, [(one.id, 1.0000001 * (one.label or 0)) for one in record.candidates]
+
+    monkeypatch.setattr(evaluate, "score_with_encoder", scored)
+    assert measured(tmp_path, folder / "model", recipe("retriever", "QQ"), folder).threshold == 1
 
 
 def test_a_selector_that_another_is_tuned_from_is_measured_as_any_selector(

@@ -142,10 +142,6 @@ def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
         ({"warmup": 1}, "warmup is 1, and must be a share from 0 to under 1"),
         ({"precision": "int8"}, "precision is 'int8', and must be one of fp32, bf16, fp16"),
         ({"threshold_by": "recall"}, "threshold_by is 'recall', and must be one of f1, accuracy"),
-        (
-            {"kind": "retriever", "form": "QQ", "threshold_by": "f1"},
-            "a retriever gets no threshold: leave threshold_by out",
-        ),
         ({"objective": {"rtd": 50}}, "rtd lacks mlm beside it, which trains the generator of its"),
         ({"objective": {"mlm": 1, "rts": 1}}, "mlm and rts each change the tokens: leave one"),
         (
