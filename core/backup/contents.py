@@ -4,6 +4,7 @@
     mturk_emulator.sqlite3  the emulator's record
     turk/                   records of the site's Turk, a file for each account and environment
     index/ models/          vectors, and models that were trained here
+    recipes/                the site's own
     rejects/ uploads/       rows that an import refused, and files that wait for theirs
     releases/ vectors/      what QUORUM_RELEASES and QUORUM_VECTORS name, unless it is S3
 
@@ -26,7 +27,7 @@ from core.storage import VARIABLES, location_of
 SECRET_KEY = "secret_key"  # noqa: S105 - the file's name
 EMULATOR = "mturk_emulator.sqlite3"
 TURK = "turk"
-IN_DATA_FOLDER = (TURK, "experiments", "index", "models", "rejects", "uploads")
+IN_DATA_FOLDER = (TURK, "experiments", "index", "models", "recipes", "rejects", "uploads")
 # Locks, what was verified when, what somebody is writing, and what SQLite keeps beside a file.
 FLEETING = re.compile(r"\.lock|\.verified\.json|.*\.unfinished|.*\.sqlite3-(wal|shm)")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,6 +21,7 @@ from annotation.access.roles import DOWNLOAD, SEE_VOTES, campaigns_where
 from annotation.models import Campaign
 from annotation.protocol.policy.tasks import ANSWER
 from core.errors import UserError
+from exports.experiments.experiment import Experiment, read_experiment
 from exports.experiments.sizes import NO_ANSWERS, SIZES
 from exports.layout.files import SPLIT_FILES
 from exports.models import Release
@@ -28,11 +29,11 @@ from retrieval.jobs.queue import cancel, request
 from retrieval.models import Job
 from retrieval.registry.names import require_own_name, require_untaken
 from retrieval.registry.registry import model_named
-from retrieval.training.recipes.recipe import load_yaml, read_recipe
+from retrieval.training.recipes.recipe import read_recipe
 
 Kind = Literal["train", "score", "experiment"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-RECIPES = settings.BASE_DIR / "recipes"
+SHIPPED = settings.BASE_DIR / "recipes"
 EXPERIMENTS = "experiments"
 PLOTS: Mapping[str, str] = {
     "figures": "The figures of each system, with intervals",
@@ -70,18 +71,30 @@ class WantedTraining:
 
 
 def recipes() -> list[str]:
-    """Names of the recipes that Quorum ships."""
-    return [one for one in _names(RECIPES) if not one.startswith(f"{EXPERIMENTS}/")]
+    """Names of the recipes that Quorum ships, and of the site's own."""
+    return [one for one in _files() if not one.startswith(f"{EXPERIMENTS}/")]
 
 
 def experiments() -> list[str]:
-    return list(_names(RECIPES / EXPERIMENTS))
+    return [
+        one.removeprefix(f"{EXPERIMENTS}/") for one in _files() if one.startswith(f"{EXPERIMENTS}/")
+    ]
 
 
-@cache  # what is shipped changes with the code alone
-def _names(folder: Path) -> tuple[str, ...]:
-    names = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*.yaml"))
-    return tuple(sorted(path.as_posix() for path in names))
+def _files() -> dict[str, Path]:
+    """Recipes and experiments by their names; the site's own stand before Quorum's."""
+    files = _shipped() | _below(settings.DATA_DIR / "recipes")
+    return dict(sorted(files.items()))
+
+
+@cache  # changes with the code alone
+def _shipped() -> dict[str, Path]:
+    return _below(SHIPPED)
+
+
+def _below(folder: Path) -> dict[str, Path]:
+    found = folder.rglob("*.yaml")
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
 
 
 def releases_for(user: User) -> QuerySet[Release]:
@@ -148,35 +161,42 @@ def _check_score(wanted: WantedTraining) -> None:
 
 
 def _check_experiment(wanted: WantedTraining) -> None:
-    sizes = sizes_of(wanted.of)
-    if wanted.size not in sizes:
-        raise UserError(f"{wanted.of} has no size {wanted.size!r}: choose {', '.join(sizes)}.")
-    if wanted.judge and not _values(experiment_file(wanted.of)).get("questions"):
+    experiment = _experiment(wanted.of)
+    experiment.settings(wanted.size)
+    if wanted.judge and not experiment.questions:
         raise UserError(NO_ANSWERS.format(wanted.of))
 
 
 def sizes_of(experiment: str) -> list[str]:
-    return list({**SIZES, **_values(experiment_file(experiment)).get("sizes", {})})
+    """The usual ones where its file has a fault: who runs it is told that."""
+    try:
+        return list(_experiment(experiment).sizes)
+    except UserError:
+        return list(SIZES)
 
 
-@cache
-def _values(path: Path) -> Mapping[str, Any]:
-    values: Any = load_yaml(path, "experiment")
-    return values  # type: ignore[no-any-return]
+def _experiment(name: str) -> Experiment:
+    path = experiment_file(name)
+    return _as_read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1_000)  # a page asks all of them
+def _as_read(path: Path, changed: int) -> Experiment:
+    return read_experiment(path)
 
 
 def recipe_file(name: str) -> Path:
-    return _file(name, recipes(), RECIPES, "recipe")
+    return _file(name, recipes(), "", "recipe")
 
 
 def experiment_file(name: str) -> Path:
-    return _file(name, experiments(), RECIPES / EXPERIMENTS, "experiment")
+    return _file(name, experiments(), f"{EXPERIMENTS}/", "experiment")
 
 
-def _file(name: str, known: list[str], folder: Path, what: str) -> Path:
+def _file(name: str, known: list[str], prefix: str, what: str) -> Path:
     if name not in known:
         raise UserError(f"There is no {what} {name!r}: choose one of {', '.join(known)}.")
-    return folder / f"{name}.yaml"
+    return _files()[f"{prefix}{name}"]
 
 
 _CHECKS: Mapping[str, Callable[[WantedTraining], None]] = {

@@ -131,13 +131,12 @@ def figures(records: Sequence[QueryRecord], scores: Scores) -> dict[str, float] 
 
 
 def _threshold(records: Sequence[QueryRecord], scores: Scores, recipe: Recipe) -> float | None:
-    worth = np.asarray if recipe.kind == "selector" else rounded_cosines
-    tops = [
-        top_answer(
-            worth([scores[record.id][candidate.id] for candidate in record.candidates]).tolist(),
-            [candidate.label for candidate in record.candidates],
-        )
-        for record in records
-    ]
+    tops = []
+    for record in records:
+        worth = np.array([scores[record.id][one.id] for one in record.candidates])
+        if recipe.kind == "retriever":
+            worth = rounded_cosines(worth)
+        labels = [one.label for one in record.candidates]
+        tops.append(top_answer(worth.tolist(), labels))
     chosen = choose_threshold(tops, recipe.threshold_by)
     return chosen.value if chosen else None

@@ -16,7 +16,7 @@ import exports.experiments.tasks  # noqa: F401  # registers the work
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign
 from exports.experiments import training_requests
-from exports.experiments.training_requests import recipes, sizes_of
+from exports.experiments.training_requests import experiments, recipe_file, recipes, sizes_of
 from exports.models import Release
 from retrieval.jobs.queue import JobLost, run
 from retrieval.models import Job, TrainedModel
@@ -36,8 +36,8 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.fixture
-def release(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Release:
-    """With one recipe and one experiment of it, on a machine of its own."""
+def release(tmp_path: Path, settings: Any) -> Release:
+    """With a recipe and two experiments of the site's own, on a machine of its own."""
     settings.DATA_DIR = tmp_path / "data"
     settings.MODELS_DIR = tmp_path / "data" / "models"
     settings.ENCODER_DEVICE = "cpu"
@@ -48,13 +48,12 @@ def release(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> R
         "systems": {"one": {"recipe": "../small.yaml"}},
         "sizes": {"tiny": {"seeds": [1]}},
     }
-    folder = tmp_path / "recipes"
+    folder = settings.DATA_DIR / "recipes"
     (folder / "experiments").mkdir(parents=True)
     (folder / "small.yaml").write_text(yaml.safe_dump(recipe))
     (folder / "experiments" / "table.yaml").write_text(yaml.safe_dump(table))
     asking = {**table, "questions": {"NQ": "nq.jsonl"}}
     (folder / "experiments" / "asking.yaml").write_text(yaml.safe_dump(asking))
-    monkeypatch.setattr(training_requests, "RECIPES", folder)
     campaign: Campaign = make_campaign("demo")
     return stored_release(campaign)
 
@@ -175,8 +174,12 @@ def test_what_cannot_be_done_is_refused_on_the_page(release: Release, adas: Clie
 def test_a_program_asks_for_the_same(release: Release, ada: User) -> None:
     program = Program(ada)
     listed = program.get("recipes").json()
-    sizes = ["tiny", "cpu", "paper"]
-    assert listed == {"recipes": ["small"], "experiments": {"asking": sizes, "table": sizes}}
+    assert listed == {
+        "recipes": recipes(),
+        "experiments": {name: sizes_of(name) for name in experiments()},
+    }
+    assert "small" in listed["recipes"]
+    assert listed["experiments"]["asking"] == ["tiny", "cpu", "paper"]
     sent = {"kind": "train", "of": "small", "campaign": "demo", "number": 1}
     answer = program.post("trainings", sent, key="one")
     assert answer.status_code == 202
@@ -217,6 +220,30 @@ def test_another_s_training_does_not_exist(release: Release, adas: Client) -> No
     assert signed_in(bob).post(f"{LIST}/{job.pk}/cancel").status_code == 404
 
 
-def test_the_shipped_recipes_and_experiments_are_offered() -> None:
-    assert {"retriever-qqa", "reranking/qr"} <= set(recipes())
+def test_the_shipped_recipes_and_experiments_are_offered_and_the_site_s_own(
+    release: Release,
+) -> None:
+    assert {"retriever-qqa", "reranking/qr", "small"} <= set(recipes())
+    assert {"reranking/reranking-1", "table"} <= set(experiments())
     assert "cpu" in sizes_of("reranking/reranking-1")
+
+
+def test_a_site_s_own_file_stands_before_quorum_s_of_the_same_name(release: Release) -> None:
+    own = django_settings.DATA_DIR / "recipes" / "retriever-qqa.yaml"
+    own.write_text("kind: selector\n")
+    assert recipe_file("retriever-qqa") == own
+    own.unlink()
+    assert recipe_file("retriever-qqa").parent == training_requests.SHIPPED
+
+
+def test_an_experiment_with_a_fault_is_offered_and_says_what_it_is(
+    release: Release, ada: User, adas: Client
+) -> None:
+    faulty = django_settings.DATA_DIR / "recipes" / "experiments" / "faulty.yaml"
+    faulty.write_text("systems: [")
+    assert "faulty" in text_of(adas.get(LIST))
+    sent = {"kind": "experiment", "of": "faulty", "campaign": "demo", "number": 1}
+    refused = Program(ada).post("trainings", sent, key="one")
+    assert "faulty.yaml is not YAML in UTF-8" in refused.json()["detail"]
+    faulty.write_text("title: Mended\nsystems: {one: {recipe: ../small.yaml}}\n")
+    assert asked(adas, "experiment", "faulty", size="tiny").state == Job.State.QUEUED
