@@ -22,13 +22,13 @@ from core.rest.pagination import NewestPages, page
 from core.rest.parsing import body
 from exports.experiments.training_requests import (
     KINDS,
+    LONGEST_NAME,
     SPLITS,
     WantedTraining,
     cancel_training,
     experiments,
     recipes,
     resume_training,
-    sizes_of,
     start_training,
     trainings_for,
 )
@@ -43,7 +43,7 @@ MOST_NUMBER = 2**31 - 1
 
 class TrainingSent(serializers.Serializer[dict[str, Any]]):
     kind = serializers.ChoiceField(choices=list(KINDS))
-    of = Text(max_length=60, help_text="the recipe, the registered model, or the experiment")
+    of = Text(max_length=LONGEST_NAME, help_text="the recipe, registered model, or experiment")
     campaign = serializers.SlugField(max_length=60, help_text="of the release")
     number = Whole(min_value=1, max_value=MOST_NUMBER, help_text="of the release")
     name = Text(
@@ -86,8 +86,7 @@ class Recipes(APIView):
         },
     )
     def get(self, request: Request) -> Response:
-        sizes = {name: sizes_of(name) for name in experiments()}
-        return Response({"recipes": recipes(), "experiments": sizes})
+        return Response({"recipes": recipes(), "experiments": experiments()})
 
 
 class Trainings(APIView):

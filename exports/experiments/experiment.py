@@ -68,6 +68,7 @@ KNOWN = (
 COUNTED = ("queries", "candidates")
 MAY_CHANGE = ("base", "precision", "seeds", LAMBDA, LAST, *OF_STAGE)
 ACCURACY = "Accuracy"  # of answers
+MOST_PERCENT = 1_000
 SEARCHES = ("neural", "bm25")
 
 Figure = tuple[float, float | None]  # in percent, with the deviation
@@ -287,7 +288,9 @@ def _figures(name: str, values: Values) -> Figures:
 def _figure(name: str, value: object) -> Figure:
     given = value if isinstance(value, list) else [value]
     numbers = [
-        float(one) for one in given if isinstance(one, int | float) and not isinstance(one, bool)
+        float(one)
+        for one in given
+        if isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= MOST_PERCENT
     ]
     if len(given) not in (1, 2) or len(numbers) < len(given):
         raise Fault(f"a figure of {name} is a number of percent, or a list of it and its deviation")

@@ -6,9 +6,10 @@ folder in MODELS_DIR holds what was learned so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -35,6 +36,8 @@ Kind = Literal["train", "score", "experiment"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SHIPPED = settings.BASE_DIR / "recipes"
 EXPERIMENTS = "experiments"
+LONGEST_NAME = 60  # of a recipe or an experiment
+LONGEST_SUBJECT = 100  # of a job
 PLOTS: Mapping[str, str] = {
     "figures": "The figures of each system, with intervals",
     "hit": "Hit@k of each system",
@@ -67,7 +70,11 @@ class WantedTraining:
         if self.kind == "train":
             return self.model
         what = self.split if self.kind == "score" else self.size
-        return f"{self.of}, {what}, on {self.release}"
+        subject = f"{self.of}, {what}, on {self.release}"
+        if len(subject) <= LONGEST_SUBJECT:
+            return subject
+        digest = sha256(subject.encode()).hexdigest()[:8]
+        return f"{subject[: LONGEST_SUBJECT - len(digest) - 1]} {digest}"
 
 
 def recipes() -> list[str]:
@@ -75,10 +82,17 @@ def recipes() -> list[str]:
     return [one for one in _files() if not one.startswith(f"{EXPERIMENTS}/")]
 
 
-def experiments() -> list[str]:
-    return [
-        one.removeprefix(f"{EXPERIMENTS}/") for one in _files() if one.startswith(f"{EXPERIMENTS}/")
-    ]
+def experiments() -> dict[str, list[str]]:
+    """With their sizes: the usual ones of a file with a fault, which whoever runs it is told."""
+    found = {}
+    for name, path in _files().items():
+        if name.startswith(f"{EXPERIMENTS}/"):
+            try:
+                sizes = _read(path).sizes
+            except UserError:
+                sizes = SIZES
+            found[name.removeprefix(f"{EXPERIMENTS}/")] = list(sizes)
+    return found
 
 
 def _files() -> dict[str, Path]:
@@ -93,8 +107,22 @@ def _shipped() -> dict[str, Path]:
 
 
 def _below(folder: Path) -> dict[str, Path]:
-    found = folder.rglob("*.yaml")
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
+    files = (path for path in folder.rglob("*.yaml") if path.is_file())
+    named = {path.relative_to(folder).with_suffix("").as_posix(): path for path in files}
+    return {
+        name: path
+        for name, path in named.items()
+        if name.isprintable() and len(name.removeprefix(f"{EXPERIMENTS}/")) <= LONGEST_NAME
+    }
+
+
+def _read(path: Path) -> Experiment:
+    return _as_it_is(path, path.stat().st_mtime_ns if path.is_file() else 0)
+
+
+@lru_cache(maxsize=1_000)  # a page asks all of them
+def _as_it_is(path: Path, changed: int) -> Experiment:
+    return read_experiment(path)
 
 
 def releases_for(user: User) -> QuerySet[Release]:
@@ -161,28 +189,13 @@ def _check_score(wanted: WantedTraining) -> None:
 
 
 def _check_experiment(wanted: WantedTraining) -> None:
-    experiment = _experiment(wanted.of)
+    experiment = _read(experiment_file(wanted.of))
     experiment.settings(wanted.size)
     if wanted.judge and not experiment.questions:
         raise UserError(NO_ANSWERS.format(wanted.of))
-
-
-def sizes_of(experiment: str) -> list[str]:
-    """The usual ones where its file has a fault: who runs it is told that."""
-    try:
-        return list(_experiment(experiment).sizes)
-    except UserError:
-        return list(SIZES)
-
-
-def _experiment(name: str) -> Experiment:
-    path = experiment_file(name)
-    return _as_read(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1_000)  # a page asks all of them
-def _as_read(path: Path, changed: int) -> Experiment:
-    return read_experiment(path)
+    for system in experiment.systems:
+        if system.recipe is not None:
+            read_recipe(system.recipe)
 
 
 def recipe_file(name: str) -> Path:
@@ -193,7 +206,7 @@ def experiment_file(name: str) -> Path:
     return _file(name, experiments(), f"{EXPERIMENTS}/", "experiment")
 
 
-def _file(name: str, known: list[str], prefix: str, what: str) -> Path:
+def _file(name: str, known: Iterable[str], prefix: str, what: str) -> Path:
     if name not in known:
         raise UserError(f"There is no {what} {name!r}: choose one of {', '.join(known)}.")
     return _files()[f"{prefix}{name}"]

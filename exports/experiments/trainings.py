@@ -32,6 +32,7 @@ from retrieval.models import Job
 from retrieval.registry.registry import register
 from retrieval.training.lazy import train_model
 from retrieval.training.recipes.recipe import read_recipe
+from retrieval.vectors.checksums import sha256_of
 
 
 @contextmanager
@@ -101,11 +102,12 @@ def _score(wanted: WantedTraining, release: Path, stages: _Stages) -> Result:
 
 
 def _experiment_run(wanted: WantedTraining, release: Path, stages: _Stages) -> Result:
-    out: Path = settings.DATA_DIR / "experiments"
+    file = experiment_file(wanted.of)
+    folder = sha256_of(file)[:8]  # what an edited file makes leaves the reports of before
     result = run_experiment(
-        read_experiment(experiment_file(wanted.of)),
+        read_experiment(file),
         release,
-        out,
+        settings.DATA_DIR / "experiments" / folder,
         size=wanted.size,
         device=settings.ENCODER_DEVICE,
         begin=stages.begin,
@@ -121,8 +123,10 @@ def _experiment_run(wanted: WantedTraining, release: Path, stages: _Stages) -> R
         "report": {
             "title": result["title"],
             "text": text(result),
-            "plots": {name: path.name for name, path in plots.items() if path.is_file()},
-            "answers": result.get("file", ""),
+            "plots": {
+                name: f"{folder}/{path.name}" for name, path in plots.items() if path.is_file()
+            },
+            "answers": f"{folder}/{result['file']}" if "file" in result else "",
         },
     }
 

@@ -34,7 +34,6 @@ from exports.experiments.training_requests import (
     recipes,
     releases_for,
     resume_training,
-    sizes_of,
     start_training,
     trainings_for,
 )
@@ -57,7 +56,7 @@ def _models() -> Iterable[str]:
 
 
 def _sizes() -> list[str]:
-    return list({size: None for name in experiments() for size in sizes_of(name)})
+    return list({size: None for sizes in experiments().values() for size in sizes})
 
 
 OF: Mapping[Kind, Callable[[], forms.ChoiceField]] = {

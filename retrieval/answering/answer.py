@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from core.errors import UserError
 from core.text.clean import clean_text
+from retrieval.answering.load_selector import retrievers_threshold
 from retrieval.encoders.selector import Selector
 from retrieval.models import QaPair
 from retrieval.ranking.fusion import ALONE
@@ -73,7 +74,7 @@ class Answerer:
         self._name = name or (selector.name if selector else None)
         self._retrievers = retrievers
         if selector is None and threshold is None and tuple(retrievers) == ALONE:
-            threshold = searcher.threshold
+            threshold = retrievers_threshold(searcher.version)
         self._threshold = threshold
 
     def answer(self, question: str, k: int = CANDIDATES) -> Answered:

@@ -1,10 +1,11 @@
-"""The selector that is named: a registered one, a training's folder, or one of its models'."""
+"""The selector that is named: a registered one, a training's folder, or one of its models'. And the
+threshold of an index's retriever, whichever of these it is."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
-from retrieval.models import TrainedModel
+from retrieval.models import IndexVersion, TrainedModel
 from retrieval.registry.registry import registered_selector
 from retrieval.registry.training_record import FILE, parse_training, read_training
 
@@ -33,6 +34,18 @@ def find_selector(named: str) -> NamedSelector:
         if best.folder.resolve() == folder.resolve():
             return best
     return NamedSelector(folder.name, folder, None)
+
+
+def retrievers_threshold(index: IndexVersion) -> float | None:
+    """None is known of models that were not trained here, or that read something else here."""
+    if index.trained is not None:
+        return index.trained.threshold if index.trained.form == index.form else None
+    folder = Path(index.model)
+    if not folder.is_dir() or (training := training_of(folder)) == folder.resolve():
+        return None
+    record = parse_training(read_training(training))
+    is_best = (training / record.best.model).resolve() == folder.resolve()
+    return record.threshold if is_best and record.form == index.form else None
 
 
 def training_of(folder: Path) -> Path:

@@ -63,7 +63,7 @@ class AnsweredQuestion(serializers.Serializer[Any]):
     nearest = ChoiceRow(many=True, help_text="other pairs, best first")
     candidates = serializers.IntegerField(help_text="number of pairs found")
     selector = serializers.CharField(
-        allow_null=True, help_text="null: no selector; the retriever's first pair is the answer"
+        allow_null=True, help_text="null: no selector; the retriever's order and cosines count"
     )
     threshold = serializers.FloatField(
         allow_null=True,
@@ -82,8 +82,8 @@ class Answers(APIView):
         tag="database",
         description=(
             "The retriever finds k pairs in the corpus's current index, and the site's answer "
-            "selector chooses one of them. Without a selector, the first pair is used. This "
-            "operation is read-only."
+            "selector chooses one of them. Without a selector, the retriever's first pair is "
+            "used. This operation is read-only."
         ),
         request=QuestionSent,
         sent={"question": "how is bread made", "k": 500},

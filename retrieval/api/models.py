@@ -48,7 +48,8 @@ class ModelRow(serializers.Serializer[Any]):
     release_sha256 = serializers.CharField(help_text="sha256 of the release's manifest")
     sha256 = serializers.CharField(help_text="sha256 of the model's files")
     threshold = serializers.FloatField(
-        allow_null=True, help_text="for a selector: the minimum score of an answer"
+        allow_null=True,
+        help_text="the minimum score of an answer; for a retriever, where no selector is used",
     )
     way = serializers.ChoiceField(
         choices=list(WAYS.items()), help_text="how queries without positives are counted"

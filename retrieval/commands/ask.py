@@ -54,8 +54,8 @@ def ask(
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="Give no answer below this score; without it, the threshold that the training of "
-            "the selector, or without one of the retriever, chose on dev."
+            help="Give no answer below this score; without it, the threshold that was chosen on "
+            "dev when the selector was trained, or the retriever if there is no selector."
         ),
     ] = None,
     retrievers: Retrievers = DEFAULT_RETRIEVERS,

@@ -128,8 +128,6 @@ def _learned(result: dict[str, Any]) -> Iterator[str]:
 
 def _best(result: dict[str, Any]) -> str:
     sentence = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
-    if result["kind"] == "retriever":
-        return f"{sentence}."
     if result["threshold"] is None:
         return f"{sentence}; dev gave it no threshold, so it answers every question."
     return f"{sentence}; it answers from a score of {result['threshold']:.4f} on."

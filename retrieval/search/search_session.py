@@ -66,11 +66,6 @@ class Searcher:
         """Of the nearest, as it was measured at the build; None where every pair is compared."""
         return None if self._index.index.exact else self.version.recall
 
-    @property
-    def threshold(self) -> float | None:
-        """Of its retriever, if that was trained here: the least cosine that it answers with."""
-        return None if self.version.trained is None else self.version.trained.threshold
-
     def search(
         self, question: str, k: int = DEPTH, *, retrievers: Sequence[str] = ALONE
     ) -> list[Hit]:

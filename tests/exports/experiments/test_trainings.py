@@ -1,5 +1,6 @@
 """Trainings, scores and experiments as jobs, by their pages and the API, with tiny models."""
 
+import os
 import uuid
 from itertools import product
 from pathlib import Path
@@ -16,7 +17,13 @@ import exports.experiments.tasks  # noqa: F401  # registers the work
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign
 from exports.experiments import training_requests
-from exports.experiments.training_requests import experiments, recipe_file, recipes, sizes_of
+from exports.experiments.training_requests import (
+    LONGEST_SUBJECT,
+    WantedTraining,
+    experiments,
+    recipe_file,
+    recipes,
+)
 from exports.models import Release
 from retrieval.jobs.queue import JobLost, run
 from retrieval.models import Job, TrainedModel
@@ -176,10 +183,11 @@ def test_a_program_asks_for_the_same(release: Release, ada: User) -> None:
     listed = program.get("recipes").json()
     assert listed == {
         "recipes": recipes(),
-        "experiments": {name: sizes_of(name) for name in experiments()},
+        "experiments": experiments(),
     }
-    assert "small" in listed["recipes"]
+    assert {"small", "retriever-qqa", "reranking/qr"} <= set(listed["recipes"])
     assert listed["experiments"]["asking"] == ["tiny", "cpu", "paper"]
+    assert "cpu" in listed["experiments"]["reranking/reranking-1"]
     sent = {"kind": "train", "of": "small", "campaign": "demo", "number": 1}
     answer = program.post("trainings", sent, key="one")
     assert answer.status_code == 202
@@ -220,14 +228,6 @@ def test_another_s_training_does_not_exist(release: Release, adas: Client) -> No
     assert signed_in(bob).post(f"{LIST}/{job.pk}/cancel").status_code == 404
 
 
-def test_the_shipped_recipes_and_experiments_are_offered_and_the_site_s_own(
-    release: Release,
-) -> None:
-    assert {"retriever-qqa", "reranking/qr", "small"} <= set(recipes())
-    assert {"reranking/reranking-1", "table"} <= set(experiments())
-    assert "cpu" in sizes_of("reranking/reranking-1")
-
-
 def test_a_site_s_own_file_stands_before_quorum_s_of_the_same_name(release: Release) -> None:
     own = django_settings.DATA_DIR / "recipes" / "retriever-qqa.yaml"
     own.write_text("kind: selector\n")
@@ -247,3 +247,28 @@ def test_an_experiment_with_a_fault_is_offered_and_says_what_it_is(
     assert "faulty.yaml is not YAML in UTF-8" in refused.json()["detail"]
     faulty.write_text("title: Mended\nsystems: {one: {recipe: ../small.yaml}}\n")
     assert asked(adas, "experiment", "faulty", size="tiny").state == Job.State.QUEUED
+    sent = {**sent, "of": "lost"}
+    faulty.with_name("lost.yaml").write_text("title: Lost\nsystems: {one: {recipe: gone.yaml}}\n")
+    refused = Program(ada).post("trainings", sent, key="two")
+    assert "gone.yaml cannot be read" in refused.json()["detail"]
+
+
+def test_what_no_page_can_show_is_not_offered(release: Release, adas: Client) -> None:
+    """An editor's lock is a link that leads nowhere; a name may be no text."""
+    folder = django_settings.DATA_DIR / "recipes"
+    before = recipes()
+    (folder / ".#small.yaml").symlink_to("somebody@somewhere.1")
+    (folder / "a folder.yaml").mkdir()
+    (folder / f"{'a' * 61}.yaml").write_text("")
+    Path(os.fsdecode(b"/".join((os.fsencode(folder), b"\xff.yaml")))).write_text("")
+    os.mkfifo(folder / "experiments" / "pipe.yaml")
+    assert recipes() == before
+    assert adas.get(LIST).status_code == 200
+
+
+def test_a_job_of_long_names_keeps_a_subject_of_its_own() -> None:
+    one, other = (
+        WantedTraining("experiment", "e" * 60, "c" * 60, number).subject for number in (1, 2)
+    )
+    assert len(one) == len(other) == LONGEST_SUBJECT == Job._meta.get_field("subject").max_length
+    assert one != other

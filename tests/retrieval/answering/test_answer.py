@@ -65,7 +65,7 @@ def test_a_retriever_that_was_trained_here_answers_from_its_threshold_on(
 ) -> None:
     add_pairs(RAIN)
     asked, question = searcher(), "how is hail measured"
-    asked.version.trained = TrainedModel(kind="retriever", threshold=0.9)
+    asked.version.trained = TrainedModel(kind="retriever", form="QQ", threshold=0.9)
     alone = Answerer(asked).answer(question)
     assert (alone.threshold, alone.abstained) == (0.9, True)
     assert Answerer(asked, threshold=0.0).answer(question).answer == alone.best

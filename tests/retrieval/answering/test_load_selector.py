@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from core.errors import UserError
-from retrieval.answering.load_selector import NamedSelector, find_selector
+from retrieval.answering.load_selector import (
+    NamedSelector,
+    find_selector,
+    retrievers_threshold,
+)
+from retrieval.models import IndexVersion
 from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import training_folder
 from tests.retrieval.registry.trainings import SELECTOR, trained, values, write
@@ -64,6 +69,21 @@ def test_a_folder_that_no_training_made_has_no_threshold(tmp_path: Path) -> None
 def test_a_training_that_found_no_threshold_has_none(tmp_path: Path) -> None:
     folder = training_folder(tmp_path, threshold=None)
     assert find_selector(str(folder)).threshold is None
+
+
+def test_an_index_has_the_threshold_of_its_retriever_if_that_was_trained_on_its_form() -> None:
+    def found(**facts: Any) -> float | None:
+        return retrievers_threshold(IndexVersion(**facts))
+
+    folder = trained("near", threshold=0.6)
+    best = str((folder / "seed-3" / "model").resolve())
+    assert found(model=best, form="QQA") == 0.6
+    assert found(model=best, form="QQ") is None
+    assert found(model=str(folder / "seed-1" / "model"), form="QQA") is None
+    assert found(model="an-installed-one", form="QQA") is None
+    registered = register(folder)
+    assert found(model=best, form="QQA", trained=registered) == 0.6
+    assert found(model=best, form="QQ", trained=registered) is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from retrieval.answering import answer
 from retrieval.answering.answer import Answerer
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.encoders.lazy import load_encoder, load_selector
@@ -72,9 +73,9 @@ def test_below_the_threshold_the_page_says_so_and_shows_the_nearest(
     training = training_folder(tmp_path / "trained", threshold=0.9999)
     selector_folder(training / "seed-2/model")
     settings.SELECTOR = str(training)
-    answer = ask("how do I make a loaf")
-    page = answer.content.decode()
-    assert answer.status_code == 200
+    response = ask("how do I make a loaf")
+    page = response.content.decode()
+    assert response.status_code == 200
     assert "No confident answer" in page
     assert "Read by the answer selector trained: no score reaches 0.9999." in page
     assert "Nearest pairs" in page
@@ -92,9 +93,9 @@ def test_the_page_names_the_selector_before_it_is_asked(
 
 
 def test_without_a_selector_the_page_says_that_the_retriever_answers(ask: Any) -> None:
-    answer = ask("how do I bake bread?")
-    assert answer.context["result"].best.pair.question == "How do I bake bread?"
-    page = answer.content.decode()
+    response = ask("how do I bake bread?")
+    assert response.context["result"].best.pair.question == "How do I bake bread?"
+    page = response.content.decode()
     assert "No answer selector is set. The score is the retriever" in page
     assert "none known" in page  # the licence
 
@@ -102,7 +103,7 @@ def test_without_a_selector_the_page_says_that_the_retriever_answers(ask: Any) -
 def test_below_its_own_threshold_a_retriever_gives_no_answer(
     ask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Searcher, "threshold", 0.9999)
+    monkeypatch.setattr(answer, "retrievers_threshold", lambda _: 0.9999)
     page = ask("bread").content.decode()
     assert "No confident answer" in page
     assert "The score is the retriever's cosine: none reaches 0.9999." in page
