@@ -84,15 +84,15 @@ def recipes() -> list[str]:
 
 def experiments() -> dict[str, list[str]]:
     """With their sizes: the usual ones of a file with a fault, which whoever runs it is told."""
-    found = {}
+    by_name = {}
     for name, path in _files().items():
         if name.startswith(f"{EXPERIMENTS}/"):
             try:
                 sizes = _read(path).sizes
             except UserError:
                 sizes = SIZES
-            found[name.removeprefix(f"{EXPERIMENTS}/")] = list(sizes)
-    return found
+            by_name[name.removeprefix(f"{EXPERIMENTS}/")] = list(sizes)
+    return by_name
 
 
 def _files() -> dict[str, Path]:
