@@ -178,13 +178,11 @@ class Place:
         return Path(os.path.relpath(self.stack.data, ROOT))
 
     def systems(self, part: str, base: str) -> Sequence[System]:
-        if part == STUDENTS:  # beside their teacher
-            return SYSTEMS[part] if base in (STUDENT, MPNET) else (System(ZERO, "QQ"),)
-        if base == STUDENT:
-            return ()
         if base == MPNET and part not in SHORT and not self.trainings.paper:
             return ()
-        return SYSTEMS[part]
+        if part == STUDENTS:  # beside their teacher
+            return SYSTEMS[part] if base in (STUDENT, MPNET) else (System(ZERO, "QQ"),)
+        return () if base == STUDENT else SYSTEMS[part]
 
     def compared(self, part: str, plot: Path) -> dict[str, Any]:
         """What `quorum release compare` tells of all systems of the part."""
