@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from annotation.crowd.simulated.profiles import WorkerProfiles
 from benchmarks.quality.tasks import MINILM
-from core.text.clean import pair_key, question_key
+from core.text.clean import clean_text, pair_key, question_key
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Asked:
     def __init__(self, query: str, candidates: Iterable[Judged]) -> None:
         distinct: dict[str, Judged] = {}
         for one in candidates:
-            distinct.setdefault(pair_key(one.question, one.answer), one)
+            key = pair_key(clean_text(one.question), clean_text(one.answer))  # as an import does
+            distinct.setdefault(key, one)
         self.query = query
         self.candidates = list(distinct.values())
 

@@ -56,6 +56,7 @@ class Trainings:
 
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     epochs: int = 2
+    student_epochs: int = 6  # half the layers under a new head learn nothing in two
     batch_size: int = 16
     max_length: int = 64
     rates: tuple[float, float] = (2e-5, 5e-5)  # of a retriever and of a selector
@@ -64,20 +65,22 @@ class Trainings:
     task_epochs: int = 3  # of the tasks that one encoder learns; their paper has five
     paper: bool = False  # the paper's grid of all of these, and ten epochs
 
-    def settings(self, kind: str) -> dict[str, Any]:
+    def settings(self, kind: str, part: str) -> dict[str, Any]:
         made = {"seeds": list(self.seeds), "precision": "bf16"}
         if self.paper:
             return made
         return made | {
             "learning_rate": self.rates[kind == "selector"],
-            "epochs": self.epochs,
+            "epochs": self.student_epochs if part == STUDENTS else self.epochs,
             "batch_size": self.batch_size,
             "max_length": self.max_length,
         }
 
-    def of_ranks(self) -> dict[str, Any]:
-        """The stage that learns them."""
-        stage: dict[str, Any] = {"tasks": [{"material": RANKS}]}
+    def of_ranks(self, part: str) -> dict[str, Any]:
+        """The stage that learns them; students read the query too, since without it they are at
+        chance after so many steps."""
+        form = {"form": "QRANK"} if part == STUDENTS else {}
+        stage: dict[str, Any] = {"tasks": [{"material": RANKS} | form]}
         if self.paper:
             return stage
         return stage | {"max_length": self.rank_length, "max_steps": self.rank_steps}
@@ -280,7 +283,7 @@ class Place:
             tasks.insert(0, system.task(system.first, teacher))
             materials = {system.first: self._material(system.first)}
         recipe = {"kind": system.kind, "form": system.form, "base": base}
-        recipe |= self.trainings.settings(system.kind) | {"materials": materials}
+        recipe |= self.trainings.settings(system.kind, part) | {"materials": materials}
         return self._model(model, recipe | {"stages": [{"tasks": [one]} for one in tasks]}, release)
 
     def _learned_ranks(
@@ -288,9 +291,9 @@ class Place:
     ) -> Path:
         """The model that all systems of the part start from that learn ranks first."""
         recipe: dict[str, Any] = {"kind": system.kind, "form": system.form, "base": base}
-        recipe |= self.trainings.settings(system.kind) | {"seeds": [self.trainings.seeds[0]]}
+        recipe |= self.trainings.settings(system.kind, part) | {"seeds": [self.trainings.seeds[0]]}
         recipe |= {"materials": {RANKS: self._material(RANKS)}}
-        recipe |= {"stages": [self.trainings.of_ranks()]}
+        recipe |= {"stages": [self.trainings.of_ranks(part)]}
         model = self._model(f"{part}-{name}-{RANKS}".lower(), recipe, release)
         [one] = json.loads((ROOT / model / "training.json").read_text())["trainings"]
         return model / str(one["model"])

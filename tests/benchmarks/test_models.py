@@ -32,7 +32,13 @@ def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Pl
         retriever=tiny_encoder,
     )
     trainings = Trainings(
-        seeds=(1,), epochs=1, batch_size=4, rank_steps=4, rank_length=32, task_epochs=1
+        seeds=(1,),
+        epochs=1,
+        batch_size=4,
+        rank_steps=4,
+        rank_length=32,
+        task_epochs=1,
+        student_epochs=1,
     )
     bases = {"Tiny": tiny_encoder, STUDENT: fewer_layers(tiny_encoder, tmp_path / STUDENT)}
     return Place(StackHere(settings.DATA_DIR), size, trainings, "cpu", bases)
