@@ -137,8 +137,9 @@ def _measure(part: str, place: Place, *, small: bool) -> bool:
 
 
 def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
-    folder = place.folder if small else folders.RESULTS
-    plot = folder / f"models_{_named(part, place)}.svg"
+    plots = place.folder if small else folders.RESULTS / "models"
+    plots.mkdir(exist_ok=True)
+    plot = plots / f"{_named(part, place)}.svg"
     if part == qbert.PART:
         report = qbert.compared(place)
         print(table.markdown(report))
