@@ -77,8 +77,7 @@ class Trainings:
         }
 
     def of_ranks(self, part: str) -> dict[str, Any]:
-        """The stage that learns them; students read the query too, since without it they are at
-        chance after so many steps."""
+        """The stage that learns them; students read the query too, which is easier to learn."""
         form = {"form": "QRANK"} if part == STUDENTS else {}
         stage: dict[str, Any] = {"tasks": [{"material": RANKS} | form]}
         if self.paper:

@@ -6,7 +6,7 @@ folder in MODELS_DIR holds what was learned so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -79,20 +79,32 @@ class WantedTraining:
 
 def recipes() -> list[str]:
     """Names of the recipes that Quorum ships, and of the site's own."""
-    return [one for one in _files() if not one.startswith(f"{EXPERIMENTS}/")]
+    return list(_recipes())
 
 
 def experiments() -> dict[str, list[str]]:
     """With their sizes: the usual ones of a file with a fault, which whoever runs it is told."""
     by_name = {}
-    for name, path in _files().items():
-        if name.startswith(f"{EXPERIMENTS}/"):
-            try:
-                sizes = _read(path).sizes
-            except UserError:
-                sizes = SIZES
-            by_name[name.removeprefix(f"{EXPERIMENTS}/")] = list(sizes)
+    for name, path in _experiments().items():
+        try:
+            sizes = _read(path).sizes
+        except UserError:
+            sizes = SIZES
+        by_name[name] = list(sizes)
     return by_name
+
+
+def _recipes() -> dict[str, Path]:
+    files = _files().items()
+    return {name: path for name, path in files if not name.startswith(f"{EXPERIMENTS}/")}
+
+
+def _experiments() -> dict[str, Path]:
+    beginning = f"{EXPERIMENTS}/"
+    files = _files().items()
+    return {
+        name.removeprefix(beginning): path for name, path in files if name.startswith(beginning)
+    }
 
 
 def _files() -> dict[str, Path]:
@@ -199,17 +211,17 @@ def _check_experiment(wanted: WantedTraining) -> None:
 
 
 def recipe_file(name: str) -> Path:
-    return _file(name, recipes(), "", "recipe")
+    return _file(name, _recipes(), "recipe")
 
 
 def experiment_file(name: str) -> Path:
-    return _file(name, experiments(), f"{EXPERIMENTS}/", "experiment")
+    return _file(name, _experiments(), "experiment")
 
 
-def _file(name: str, known: Iterable[str], prefix: str, what: str) -> Path:
+def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
     if name not in known:
         raise UserError(f"There is no {what} {name!r}: choose one of {', '.join(known)}.")
-    return _files()[f"{prefix}{name}"]
+    return known[name]
 
 
 _CHECKS: Mapping[str, Callable[[WantedTraining], None]] = {
