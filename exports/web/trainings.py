@@ -51,8 +51,10 @@ def _choice(label: str, names: Iterable[str], **more: Any) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, choices=[(name, name) for name in names], **more)
 
 
-def _models() -> Iterable[str]:
-    return TrainedModel.objects.order_by("name").values_list("name", flat=True)
+def _models() -> forms.ChoiceField:
+    names = list(TrainedModel.objects.order_by("name").values_list("name", flat=True))
+    help_text = "" if names else "There is no model yet. Train one first."
+    return _choice("Model", names, help_text=help_text)
 
 
 def _sizes() -> list[str]:
@@ -61,7 +63,7 @@ def _sizes() -> list[str]:
 
 OF: Mapping[Kind, Callable[[], forms.ChoiceField]] = {
     "train": lambda: _choice("Recipe", recipes()),
-    "score": lambda: _choice("Model", _models()),
+    "score": _models,
     "experiment": lambda: _choice("Experiment", experiments()),
 }
 MORE: Mapping[Kind, Callable[[Iterable[str]], dict[str, forms.Field]]] = {
@@ -80,7 +82,7 @@ MORE: Mapping[Kind, Callable[[Iterable[str]], dict[str, forms.Field]]] = {
             label="Answers are right by",
             choices=[("", "known answers"), *((name, f"people of {name}") for name in judges)],
             required=False,
-            help_text="Of experiments of answers.",
+            help_text="Only for experiments that measure answers.",
         ),
     },
 }

@@ -101,7 +101,9 @@ def release_folder() -> Path:
 
 
 def test_a_model_is_trained_and_then_scored(release: Release, adas: Client) -> None:
+    assert "There is no model yet." in text_of(adas.get(LIST))
     job = done(asked(adas, "train", "small", name="mine"))
+    assert "There is no model yet." not in text_of(adas.get(LIST))
     assert job.result["model"] == TrainedModel.objects.get().name == "mine"
     assert 0 <= job.result["P@1"] <= 1
     assert "The model and its figures" in text_of(adas.get(f"{LIST}/{job.pk}"))
