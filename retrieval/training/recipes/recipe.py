@@ -133,6 +133,8 @@ SOURCES = {
     "accumulation": LIBRARIES,
     "precision": LIBRARIES,
     "seeds": OURS,
+    "curriculum": OURS,
+    "threshold_by": OURS,
     "pooling": "the base",
 }
 PAIRS = "pairs"  # the material that a command names beside the recipe
@@ -461,8 +463,10 @@ def parse_recipe(values: object, *, folder: Path = Path()) -> Recipe:
 
 
 def _is_given(name: str, stage: Values) -> bool:
-    """By the stage, or by each of its tasks."""
-    tasks: Any = stage.get("tasks")
+    """By the stage, or by each of its tasks; a single task has no curriculum."""
+    tasks: Any = stage.get("tasks", ())
+    if name == "curriculum":
+        return name in stage or len(tasks) < 2
     return name in stage or (bool(tasks) and all(name in task for task in tasks))
 
 

