@@ -678,8 +678,9 @@ def test_what_is_printed_tells_what_was_learned(
     assert lines[0].startswith("Trained: retriever QQ from ")
     assert "learning rate 0.01, batches of 16, 24 tokens (the best of 2), 2 seeds" in lines[0]
     assert lines.pop(1) == (
-        "Left out of the recipe: patience from QUADRo's appendix B; warmup from Quorum; "
-        "weight_decay, accumulation, precision from sentence-transformers; pooling from the base."
+        "Left out of the recipe: patience from QUADRo's appendix B; warmup, threshold_by from "
+        "Quorum; weight_decay, accumulation, precision from sentence-transformers; pooling "
+        "from the base."
     )
     assert lines[1].split() == ["dev,", "16", "queries", "P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
     assert [line.split()[0] for line in lines[2:5]] == ["before", "seed", "seed"]
