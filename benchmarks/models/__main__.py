@@ -165,6 +165,7 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
         "compared": report,
         "beside_plain": {} if part == qbert.PART else place.beside_plain(part),
         "beside_bm25": {} if part == qbert.PART else place.beside_bm25(part),
+        "best": {} if part == qbert.PART else place.best(part),
     }
 
 

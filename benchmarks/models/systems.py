@@ -198,6 +198,17 @@ class Place:
         systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
         return self._compared(part, systems, BM25, against=BM25)
 
+    def best(self, part: str) -> dict[str, Any]:
+        """Of each training the one model that it tells to use, which has the lowest loss on dev:
+        against the first system, and against BM25."""
+        systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
+        return {
+            f"beside_{against or 'first'}": self._compared(
+                part, systems, BM25, against=against, best=True
+            )
+            for against in ("", BM25)
+        }
+
     def beside_plain(self, part: str) -> dict[str, Any]:
         """Of each that learns something before the labels or beside them: against the same one
         without it."""
@@ -212,14 +223,19 @@ class Place:
         return found
 
     def _compared(
-        self, part: str, systems: Sequence[tuple[str, System]], *others: str, against: str = ""
+        self,
+        part: str,
+        systems: Sequence[tuple[str, System]],
+        *others: str,
+        against: str = "",
+        best: bool = False,
     ) -> dict[str, Any]:
         """Each with the name of its base, against the first where nothing else is said."""
         release = self.release(part)
         words = [*others, "--release", str(release), "--way", WAYS.get(part, "qrc")]
         words += ["--against", against or f"{systems[0][0]} {systems[0][1].words}"]
         for name, system in systems:
-            test, dev = self._runs(part, release, system, name, self.bases[name])
+            test, dev = self._runs(part, release, system, name, self.bases[name], best)
             own = f"{name} {system.words}"
             words += [f"{own}={','.join(test)}", "--dev-run", f"{own}={','.join(dev)}"]
         return self._result("release", "compare", *words)
@@ -246,17 +262,18 @@ class Place:
         return dict(found)
 
     def _runs(
-        self, part: str, release: Path, system: System, name: str, base: str
+        self, part: str, release: Path, system: System, name: str, base: str, best: bool
     ) -> tuple[list[str], list[str]]:
-        """Those of test and of dev, one a seed."""
+        """Those of test and of dev, one a seed or that of the best one."""
         if system.kind == ZERO:
             both = (self._scored(part, release, system, name, base, split) for split in SPLITS)
             test, dev = ([str(run)] for run in both)
             return test, dev
         model = self._trained(part, release, system, name, base)
+        training = json.loads((ROOT / model / "training.json").read_text())
+        seeds = [training["best"]] if best else self.trainings.seeds
         test, dev = (
-            [f"{model}/runs/{split}.seed-{seed}.run" for seed in self.trainings.seeds]
-            for split in SPLITS
+            [f"{model}/runs/{split}.seed-{seed}.run" for seed in seeds] for split in SPLITS
         )
         return test, dev
 

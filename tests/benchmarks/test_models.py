@@ -32,7 +32,7 @@ def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Pl
         retriever=tiny_encoder,
     )
     trainings = Trainings(
-        seeds=(1,),
+        seeds=(1, 2),
         epochs=1,
         batch_size=4,
         rank_steps=4,
@@ -66,7 +66,9 @@ def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     assert kept["compared"]["systems"]
     beside = {name: len(one["systems"]) for name, one in kept["beside_plain"].items()}
     assert beside == BESIDE_PLAIN[part]
-    assert kept["beside_bm25"]["against"] == "bm25"
+    assert kept["beside_bm25"]["against"] == kept["best"]["beside_bm25"]["against"] == "bm25"
+    runs = [one["runs"] for one in kept["best"]["beside_first"]["systems"]]
+    assert {len(of) for of in runs} == {1}
 
 
 def test_one_encoder_of_several_tasks_is_measured_beside_what_it_started_from(
