@@ -1,6 +1,7 @@
 """`make bench-models` at a tiny size, with a model of two layers."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Pl
         retriever=tiny_encoder,
     )
     trainings = Trainings(
-        seeds=(1, 2),
+        seeds=(1,),
         epochs=1,
         batch_size=4,
         rank_steps=4,
@@ -60,6 +61,8 @@ BESIDE_PLAIN = {
 
 @pytest.mark.parametrize("part", list(BESIDE_PLAIN))
 def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
+    if part == "wikiqa":  # the quickest one: a second seed
+        place = replace(place, trainings=replace(place.trainings, seeds=(1, 2)))
     assert models._measure(part, place, small=False)
     kept = json.loads((folders.RESULTS / "models.json").read_text())[part]
     assert kept["dataset"]["test"]["positives"]
