@@ -186,25 +186,25 @@ class Place:
             return SYSTEMS[part] if base in (STUDENT, MPNET) else (System(ZERO, "QQ"),)
         return () if base == STUDENT else SYSTEMS[part]
 
+    def _every(self, part: str) -> list[tuple[str, System]]:
+        return [(name, one) for name in self.bases for one in self.systems(part, name)]
+
     def compared(self, part: str, plot: Path) -> dict[str, Any]:
         """What `quorum release compare` tells of all systems of the part."""
-        systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
         words = [] if part in UNRANKED else ["--plot", str(plot)]
         words += [] if part in SENTENCES else ["--paper"]
-        return self._compared(part, systems, BM25, *words)
+        return self._compared(part, self._every(part), BM25, *words)
 
     def beside_bm25(self, part: str) -> dict[str, Any]:
         """The same systems, each against BM25."""
-        systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
-        return self._compared(part, systems, BM25, against=BM25)
+        return self._compared(part, self._every(part), BM25, against=BM25)
 
     def best(self, part: str) -> dict[str, Any]:
         """Of each training the one model that it tells to use, which has the lowest loss on dev:
         against the first system, and against BM25."""
-        systems = [(name, one) for name in self.bases for one in self.systems(part, name)]
         return {
             f"beside_{against or 'first'}": self._compared(
-                part, systems, BM25, against=against, best=True
+                part, self._every(part), BM25, against=against, best=True
             )
             for against in ("", BM25)
         }
